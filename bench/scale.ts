@@ -11,7 +11,7 @@ import { familiesOf, measureSize, operationNames } from './harness/scale-operati
 import { openScaleBucket, openScaleFolder } from './harness/scale-stores.ts';
 import { formatScaleStore } from './harness/scale-table.ts';
 import { compareStores } from './harness/synthetic-check.ts';
-import { startSyntheticStore, usualLatency, usualRates } from './harness/synthetic-store.ts';
+import { DEFAULT_LATENCY_MS, DEFAULT_RATES, startSyntheticStore } from './harness/synthetic-store.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
 /** How the cost of each operation grows with the folder. */
@@ -23,7 +23,7 @@ export const scale: Benchmark = {
     '--smallest N      the smallest one (1000)',
     `--only LIST       of ${operationNames.join(',')} (all)`,
     '--stores LIST     of bucket,disk (all); on disk, 100,000 files at the most',
-    `--latency MS      the duration of each request to the bucket (${usualLatency})`,
+    `--latency MS      the duration of each request to the bucket (${DEFAULT_LATENCY_MS})`,
     '--check           compares the synthetic store with a Ceph, and measures nothing',
     ...subjectUsage,
   ],
@@ -77,7 +77,7 @@ function readOptions(args: readonly string[]): Options {
       smallest: { type: 'string', default: '1000' },
       only: { type: 'string' },
       stores: { type: 'string' },
-      latency: { type: 'string', default: String(usualLatency) },
+      latency: { type: 'string', default: String(DEFAULT_LATENCY_MS) },
       check: { type: 'boolean', default: false },
       ...subjectOptions,
     },
@@ -145,7 +145,7 @@ async function checkStore(signal: AbortSignal): Promise<void> {
 function notes({ latency }: Options): string {
   return [
     `- The bucket: a synthetic store in a process of its own, ${latency} ms for each request, and for each first folder` +
-      ` ${usualRates.writes.toLocaleString('en-US')} writes and ${usualRates.reads.toLocaleString('en-US')} reads a second, each removed` +
+      ` ${DEFAULT_RATES.writes.toLocaleString('en-US')} writes and ${DEFAULT_RATES.reads.toLocaleString('en-US')} reads a second, each removed` +
       ' object one write; 503 beyond that. `--check` compares it with a real Ceph.',
     '- Each operation once, by a newly started worker; page 1 is the median of five. Listings are of a folder that contains' +
       ' all files itself; all other operations are on a folder with subfolders of 1,000 files.',

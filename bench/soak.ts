@@ -20,7 +20,7 @@ import { panelsOf } from './harness/soak-panels.ts';
 import type { ProcessSample } from './harness/soak-processes.ts';
 import { watchProcesses } from './harness/soak-processes.ts';
 import type { Finding } from './harness/soak-verdict.ts';
-import { judge, leastSamples, warmUpShare } from './harness/soak-verdict.ts';
+import { judge, MIN_SAMPLES, warmUpShare } from './harness/soak-verdict.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
 /** Checks that a service needs no more memory, descriptors and time after a long load than at its beginning. */
@@ -141,7 +141,7 @@ function report(options: Options, load: LoadReport, findings: readonly Finding[]
       ' thirds.',
     '- Flat: in the last third, the medians of memory and descriptors exceed those of the first third by at most 10% plus 8. The' +
       ' median latency exceeds it by at most 50% plus 2 ms, and the 95th percentile by at most 100% plus 10 ms.' +
-      ` Kinds with fewer than ${leastSamples} requests in a third are omitted.`,
+      ` Kinds with fewer than ${MIN_SAMPLES} requests in a third are omitted.`,
     `- ${load.samples.length.toLocaleString('en-US')} requests, of which ${load.errors.length} failed. Every response was compared` +
       ` with the stored data, and so were all ${compared.toLocaleString('en-US')} files at the end, byte by byte.`,
     ...(isLate(load)

@@ -38,11 +38,11 @@ export interface Output {
 export function start(command: Command): OwnedProcess {
   const child = spawnInGroup(command);
   let tail = '';
-  const keepTail = (chunk: string) => {
+  const keepEnd = (chunk: string) => {
     tail = (tail + chunk).slice(-8192);
   };
-  child.stdout?.setEncoding('utf8').on('data', keepTail);
-  child.stderr?.setEncoding('utf8').on('data', keepTail);
+  child.stdout?.setEncoding('utf8').on('data', keepEnd);
+  child.stderr?.setEncoding('utf8').on('data', keepEnd);
   const ended = ending(child);
   const stop = async () => {
     child.kill('SIGTERM');

@@ -29,7 +29,7 @@ export async function warmUp(
 const period = 5_000;
 
 /** Bytes by which the memory of an idle server can still change. */
-const wavering = 1e6;
+const TOLERANCE_BYTES = 1e6;
 
 /** The explanation in the results. */
 export const idleMemoryDescription = `resident memory had stayed the same for ${(2 * period) / 1000} s`;
@@ -43,7 +43,7 @@ export async function measureIdleMemory({ pid }: RunningServer, signal: AbortSig
   for (let look = 0, alike = 0; look < 4 && alike < 2; look++) {
     await sleep(period, undefined, { signal });
     const now = memoryOf(pid).resident;
-    alike = Math.abs(now - resident) <= wavering ? alike + 1 : 0;
+    alike = Math.abs(now - resident) <= TOLERANCE_BYTES ? alike + 1 : 0;
     resident = now;
   }
   return resident;

@@ -32,7 +32,7 @@ export interface LoadOptions {
 const workers = 16;
 
 /** The approximate number of files that a worker keeps. */
-const keptFiles = 150;
+const FILES_PER_WORKER = 150;
 
 const [small, large] = [
   { least: 1024, most: 64 * 1024 },
@@ -173,7 +173,7 @@ function createWorker(client: Client, index: number, picture: Buffer): Worker {
     async delete() {
       if (files.size < 20) return await store(small);
       // Removes more files than are added, until the number is as intended.
-      for (let more = 0; more < (files.size > keptFiles ? 3 : 1); more++) await forget(pick(isSmall));
+      for (let more = 0; more < (files.size > FILES_PER_WORKER ? 3 : 1); more++) await forget(pick(isSmall));
     },
   };
 

@@ -17,7 +17,7 @@ export interface Finding {
 export const warmUpShare = 0.2;
 
 /** Minimum requests of a kind in a third for meaningful percentiles. */
-export const leastSamples = 50;
+export const MIN_SAMPLES = 50;
 
 /** Compares the last third of a run with the first, for every process and every kind of request. */
 export function judge(processes: readonly ProcessSample[], samples: readonly Sample[], seconds: number): Finding[] {
@@ -45,7 +45,7 @@ export function judge(processes: readonly ProcessSample[], samples: readonly Sam
         samples.filter((sample) => sample.kind === kind),
         seconds,
       ).map((third) => third.map(({ latency }) => latency));
-      if (own.some((third) => third.length < leastSamples)) return [];
+      if (own.some((third) => third.length < MIN_SAMPLES)) return [];
       return [
         finding(`${kind}, median`, 'ms', own.map(median), (first) => first * 1.5 + 2),
         finding(

@@ -28,10 +28,10 @@ export async function sendSteadily(
       const url = urls[responses.length % urls.length];
       if (!url) throw new Error('no URL to ask for');
       await sleep(Math.max(0, due - performance.now()), undefined, { signal });
-      const answer = timeFrom(due, url, agent, signal);
+      const response = timeFrom(due, url, agent, signal);
       // It is awaited below. Until then, its failure would be an unhandled rejection.
-      answer.catch(() => undefined);
-      responses.push(answer);
+      response.catch(() => undefined);
+      responses.push(response);
     }
     return await Promise.all(responses);
   } finally {

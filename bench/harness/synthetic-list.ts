@@ -13,7 +13,7 @@ export function listObjects(query: URLSearchParams, bucket: string, objects: Obj
   ];
   const most = Math.min(1000, Number(query.get('max-keys') ?? 1000));
   const after = token === '' ? startAfter : decodeToken(token);
-  const { keys, prefixes, last, goesOn } = gather(objects, { prefix, delimiter, after, most });
+  const { keys, prefixes, last, goesOn: hasMore } = gather(objects, { prefix, delimiter, after, most });
   const encode = query.get('encoding-type') === 'url' ? encodeKey : escapeXml;
   const contents = keys.map((key) => {
     const object = objects.get(key);
@@ -33,8 +33,8 @@ export function listObjects(query: URLSearchParams, bucket: string, objects: Obj
     ...(token === '' ? [] : [element('ContinuationToken', token)]),
     ...(query.has('start-after') ? [element('StartAfter', encode(startAfter))] : []),
     element('KeyCount', String(keys.length + prefixes.length)),
-    element('IsTruncated', String(goesOn)),
-    ...(goesOn ? [element('NextContinuationToken', encodeToken(last))] : []),
+    element('IsTruncated', String(hasMore)),
+    ...(hasMore ? [element('NextContinuationToken', encodeToken(last))] : []),
     ...contents,
     ...prefixes.map((each) => `<CommonPrefixes>${element('Prefix', encode(each))}</CommonPrefixes>`),
   ];

@@ -46,14 +46,14 @@ export interface SyntheticStore extends AsyncDisposable {
 }
 
 /** Latencies as measured for stores in another city, and the rates that Amazon S3 guarantees per partitioned prefix. */
-export const usualLatency = 30;
-export const usualRates: Rates = { writes: 3500, reads: 5500 };
+export const DEFAULT_LATENCY_MS = 30;
+export const DEFAULT_RATES: Rates = { writes: 3500, reads: 5500 };
 
 export async function startSyntheticStore(
   {
     families,
-    latency = usualLatency,
-    rates = usualRates,
+    latency = DEFAULT_LATENCY_MS,
+    rates = DEFAULT_RATES,
   }: Readonly<{ families: readonly Family[]; latency?: number; rates?: Rates }>,
   signal: AbortSignal,
 ): Promise<SyntheticStore> {

@@ -22,7 +22,7 @@ export const thumbnailTargets: TargetGroup = {
   bytesNeeded: () => 2 ** 28,
   async measure(setting, measureAll) {
     await makePhotographs(join(setting.folder, ROOT, PHOTOGRAPHS), names);
-    await measureAll(chooseTargets([coldTarget(setting), crowdTarget(setting), warmTarget(setting)], setting));
+    await measureAll(chooseTargets([coldTarget(setting), concurrentTarget(setting), warmTarget(setting)], setting));
   },
 };
 
@@ -40,7 +40,7 @@ const names = Array.from({ length: WARM_UP + MEASURED }, (_, index) => `${String
 /** Concurrent requests: enough that each process always has the next one. */
 const AT_ONCE = 16;
 
-const CROWD = 64;
+const CONCURRENT = 64;
 
 const bareProcess = fileURLToPath(new URL('./thumbnail-bare-process.ts', import.meta.url));
 
@@ -78,10 +78,10 @@ async function measureCold(setting: Setting, signal: AbortSignal): Promise<Sampl
   return { value: MEASURED / seconds, cpuSeconds: perImage, peakMemory, latencyP99, remark: `${AT_ONCE} concurrently` };
 }
 
-function crowdTarget(setting: Setting): Target {
+function concurrentTarget(setting: Setting): Target {
   const comparison: Comparison = {
     id: 'thumbnails-64',
-    title: `${CROWD} concurrent thumbnails of 6-megapixel JPEGs, in a fresh service`,
+    title: `${CONCURRENT} concurrent thumbnails of 6-megapixel JPEGs, in a fresh service`,
     unit: 'seconds',
     reference: 'holdall',
     programs: [],
@@ -93,14 +93,14 @@ function crowdTarget(setting: Setting): Target {
     'MB in all',
     ({ residentMemory }) => residentMemory && residentMemory.peak / 1e6,
   );
-  return { work: `${CROWD} thumbnails at once`, comparison, criteria: [peak] };
+  return { work: `${CONCURRENT} thumbnails at once`, comparison, criteria: [peak] };
 }
 
 async function measureCrowd(setting: Setting, signal: AbortSignal): Promise<Sample> {
   await using running = await startHoldall(setting, signal);
   const idle = await measureIdleMemory(running, signal);
-  const urls = names.slice(0, CROWD).map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
-  const [peak, { seconds, latencyP99 }] = await peakDuring(running, () => requestEach(urls, CROWD, signal));
+  const urls = names.slice(0, CONCURRENT).map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
+  const [peak, { seconds, latencyP99 }] = await peakDuring(running, () => requestEach(urls, CONCURRENT, signal));
   const residentMemory = { idle, peak };
   return { value: seconds, cpuSeconds: null, peakMemory: peak, latencyP99, residentMemory, remark: 'resident, summed' };
 }

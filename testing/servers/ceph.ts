@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { assertDeclared } from '../../tests/runner/declared.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
-import { type ObjectStore, USUAL_REGION } from './object-store.ts';
+import { DEFAULT_REGION, type ObjectStore } from './object-store.ts';
 import { type Daemon, type StoreProcesses, startStore } from './store-processes.ts';
 
 /** A Ceph cluster on this machine: one monitor, one disk, one S3 gateway. */
@@ -65,7 +65,7 @@ async function bringUp(cluster: StoreProcesses, address: string): Promise<Omit<C
   await createUser(cluster, key);
   return {
     endpoint,
-    region: USUAL_REGION,
+    region: DEFAULT_REGION,
     ...key,
     pids: { monitor, storage, gateway: gateway.pid },
     killGateway: () => gateway.kill(),

@@ -21,7 +21,7 @@ export interface Collector {
 export async function startCollector(behaviour: Behaviour = 'takes'): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const requests: Collector['requests'][number][] = [];
-  const answer = (body: Buffer, response: ServerResponse) => {
+  const respond = (body: Buffer, response: ServerResponse) => {
     if (collector.behaviour === 'hangs') return;
     if (collector.behaviour === 'fails') return void response.writeHead(500).end('It is broken.');
     spans.push(...readSpans(body));
@@ -31,7 +31,7 @@ export async function startCollector(behaviour: Behaviour = 'takes'): Promise<Co
   const take = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(request);
     requests.push({ path: request.url ?? '', headers: request.headers, body });
-    answer(body, response);
+    respond(body, response);
   };
   // The sender can disconnect before the end of its request.
   const server = createServer((request, response) => void take(request, response).catch(() => response.destroy()));

@@ -3,7 +3,7 @@ import { github } from '../../tests/contract/backend.ts';
 import { postForm, postJson, send } from '../../tests/http/client.ts';
 import { startService, type TestService } from '../../tests/http/service.ts';
 import { BLUE, plain } from '../../tests/thumbnails/images.ts';
-import type { AnsweredRequest, Content } from './github.ts';
+import type { Content, RespondedRequest } from './github.ts';
 import { type HostedRepository, hostRepository } from './hosted-repository.ts';
 
 /** The cost of one request to the service, in GitHub API requests. */
@@ -23,7 +23,7 @@ export interface CostCase {
   readonly before?: (served: Served) => Promise<unknown>;
   /** `GITHUB_TRUST` in seconds. Default: `TRUST`. */
   readonly trust?: number;
-  readonly ask: (port: number) => Promise<{ readonly status: number }>;
+  readonly request: (port: number) => Promise<{ readonly status: number }>;
 }
 
 type Files = Readonly<Record<string, Content>>;
@@ -55,7 +55,7 @@ export async function serveRepository(
   }
 }
 
-export function costOf(requests: readonly Pick<AnsweredRequest, 'free'>[]): Cost {
+export function costOf(requests: readonly Pick<RespondedRequest, 'free'>[]): Cost {
   const free = requests.filter((request) => request.free).length;
   return { calls: requests.length - free, free };
 }
@@ -70,7 +70,7 @@ const image = async () => ({ 'f/a': await plain(BLUE).png().toBuffer() });
 const filesIn = (count: number) => () =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`f/${index % 5}/${index}`, `text ${index}`]));
 
-const look = (port: number) => send(port, '/');
+const listRoot = (port: number) => send(port, '/');
 const list = (port: number) => send(port, '/f/');
 const fetchFile = (port: number) => send(port, '/file/f/a');
 const thumbnail = (port: number) => send(port, '/thumb/f/a');
@@ -89,48 +89,48 @@ const transferFolder = (port: number, what: 'copy' | 'move') =>
   postJson(port, `/${what}`, { source: 'f', destination: 'longer/than/it', is_folder: true });
 
 const ONE_FILE: readonly CostCase[] = [
-  { name: 'the start', before: async () => {}, ask: ready },
-  { name: 'list, the first time', files: filesIn(10), before: async () => {}, ask: list },
-  { name: 'list, within `GITHUB_TRUST`', files: filesIn(10), ask: list },
-  { name: 'list, later, nothing changed', files: filesIn(10), trust: 0, ask: list },
+  { name: 'the start', before: async () => {}, request: ready },
+  { name: 'list, the first time', files: filesIn(10), before: async () => {}, request: list },
+  { name: 'list, within `GITHUB_TRUST`', files: filesIn(10), request: list },
+  { name: 'list, later, nothing changed', files: filesIn(10), trust: 0, request: list },
   {
     name: 'list, later, after a push of another client',
     files: filesIn(10),
     trust: 0,
     before: async ({ port, repository }) => {
-      await look(port);
+      await listRoot(port);
       await repository.commit({ 'f/b': 'text' });
     },
-    ask: list,
+    request: list,
   },
   {
     name: 'list, later, after a commit by Holdall',
     files: filesIn(10),
     trust: 0,
     before: async ({ port }) => await upload(port, TEXT),
-    ask: list,
+    request: list,
   },
-  { name: 'fetch, below 6 MB, not cached', files: small, ask: fetchFile },
+  { name: 'fetch, below 6 MB, not cached', files: small, request: fetchFile },
   {
     name: 'fetch, below 6 MB, cached',
     files: small,
     before: async ({ port }) => await fetchFile(port),
-    ask: fetchFile,
+    request: fetchFile,
   },
-  { name: 'fetch, large: the redirect', files: large, ask: fetchFile },
-  { name: 'HEAD, below 6 MB', files: small, ask: (port) => send(port, '/file/f/a', { method: 'HEAD' }) },
-  { name: 'thumbnail, the first time', files: image, ask: thumbnail },
-  { name: 'thumbnail, cached', files: image, before: async ({ port }) => await thumbnail(port), ask: thumbnail },
-  { name: 'upload, text up to 32 KiB', ask: (port) => upload(port, TEXT) },
-  { name: 'upload, other bytes up to 32 KiB', ask: (port) => upload(port, BINARY) },
-  { name: 'upload, 10 MiB', ask: (port) => upload(port, Buffer.alloc(10 * MIB)) },
-  { name: 'delete a file', files: small, ask: (port) => send(port, '/delete/f/a', { method: 'DELETE' }) },
-  { name: 'rename a file', files: small, ask: (port) => postJson(port, '/rename/f/a', { newName: 'b' }) },
-  { name: 'copy a file', files: small, ask: (port) => transfer(port, 'copy') },
-  { name: 'copy a file of 10 MiB', files: large, ask: (port) => transfer(port, 'copy') },
-  { name: 'move a file', files: small, ask: (port) => transfer(port, 'move') },
-  { name: 'create a folder three deep', ask: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
-  { name: '`/-/health/ready`', before: async ({ store }) => await store.check?.(), ask: ready },
+  { name: 'fetch, large: the redirect', files: large, request: fetchFile },
+  { name: 'HEAD, below 6 MB', files: small, request: (port) => send(port, '/file/f/a', { method: 'HEAD' }) },
+  { name: 'thumbnail, the first time', files: image, request: thumbnail },
+  { name: 'thumbnail, cached', files: image, before: async ({ port }) => await thumbnail(port), request: thumbnail },
+  { name: 'upload, text up to 32 KiB', request: (port) => upload(port, TEXT) },
+  { name: 'upload, other bytes up to 32 KiB', request: (port) => upload(port, BINARY) },
+  { name: 'upload, 10 MiB', request: (port) => upload(port, Buffer.alloc(10 * MIB)) },
+  { name: 'delete a file', files: small, request: (port) => send(port, '/delete/f/a', { method: 'DELETE' }) },
+  { name: 'rename a file', files: small, request: (port) => postJson(port, '/rename/f/a', { newName: 'b' }) },
+  { name: 'copy a file', files: small, request: (port) => transfer(port, 'copy') },
+  { name: 'copy a file of 10 MiB', files: large, request: (port) => transfer(port, 'copy') },
+  { name: 'move a file', files: small, request: (port) => transfer(port, 'move') },
+  { name: 'create a folder three deep', request: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
+  { name: '`/-/health/ready`', before: async ({ store }) => await store.check?.(), request: ready },
 ];
 
 const FOLDERS: readonly CostCase[] = [10, 5_000].flatMap((count) => {
@@ -140,11 +140,11 @@ const FOLDERS: readonly CostCase[] = [10, 5_000].flatMap((count) => {
     {
       name: `rename ${of}`,
       files,
-      ask: (port: number) => postJson(port, '/rename_folder/f', { newName: 'of another length' }),
+      request: (port: number) => postJson(port, '/rename_folder/f', { newName: 'of another length' }),
     },
-    { name: `copy ${of}`, files, ask: (port: number) => transferFolder(port, 'copy') },
-    { name: `move ${of}`, files, ask: (port: number) => transferFolder(port, 'move') },
-    { name: `delete ${of}`, files, ask: (port: number) => send(port, '/delete_folder/f', { method: 'DELETE' }) },
+    { name: `copy ${of}`, files, request: (port: number) => transferFolder(port, 'copy') },
+    { name: `move ${of}`, files, request: (port: number) => transferFolder(port, 'move') },
+    { name: `delete ${of}`, files, request: (port: number) => send(port, '/delete_folder/f', { method: 'DELETE' }) },
   ];
 });
 
@@ -153,6 +153,6 @@ export const COST_CASES: readonly CostCase[] = [...ONE_FILE, ...FOLDERS];
 /** Starts the service for a case and performs its preparation. */
 export async function serveCase({ files, trust, before }: CostCase): Promise<Served> {
   const served = await serveRepository(await files?.(), { trust });
-  await (before ? before(served) : look(served.port));
+  await (before ? before(served) : listRoot(served.port));
   return served;
 }

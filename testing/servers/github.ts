@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_PATH, describeApiRequest, type Quota, serveApi, usualHeaders } from './github/api.ts';
-import { type Downloads, describeDownload, offerDownloads } from './github/downloads.ts';
+import { API_PATH, defaultHeaders, describeApiRequest, type Quota, serveApi } from './github/api.ts';
+import { createDownloads, type Downloads, describeDownload } from './github/downloads.ts';
 import type { Host, Interceptor, Limits, RespondedRequest } from './github/exchange.ts';
 import { describeLfsRequest, serveLfs } from './github/lfs.ts';
 import {
@@ -23,8 +23,8 @@ import { handle, type Service } from './github/serving.ts';
 export type {
   GitHubRequest,
   Interceptor,
-  OwnResponse as OwnAnswer,
-  RespondedRequest as AnsweredRequest,
+  OwnResponse,
+  RespondedRequest,
   Verdict,
 } from './github/exchange.ts';
 export type { Changes, Content } from './github/pushes.ts';
@@ -56,7 +56,7 @@ export interface GitHubFake {
   readonly limits: Limits;
   /** The permissions of the token, in all repositories. */
   readonly permissions: { read: boolean; write: boolean };
-  readonly offers: {
+  readonly features: {
     /** Whether files have a `download_url`. */
     downloads: boolean;
     lfs: boolean;
@@ -83,9 +83,9 @@ export async function startGitHub(): Promise<GitHubFake> {
   const repositories: HostedRepository[] = [];
   const removed: HostedRepository[] = [];
   const failures: unknown[] = [];
-  const settings = usualSettings();
-  const watch = startWatch((error) => failures.push(error));
-  const downloads = offerDownloads(files.origin, () => settings.offers.lifetime);
+  const settings = defaultSettings();
+  const watch = createRequestLog((error) => failures.push(error));
+  const downloads = createDownloads(files.origin, () => settings.features.lifetime);
   connect({ api, files, settings, watch, repositories, downloads });
   const throwFailure = () => {
     const [first] = failures.splice(0);
@@ -129,9 +129,9 @@ export async function startGitHub(): Promise<GitHubFake> {
   };
 }
 
-type Settings = Pick<GitHubFake, 'token' | 'quota' | 'anonymousQuota' | 'limits' | 'permissions' | 'offers'>;
+type Settings = Pick<GitHubFake, 'token' | 'quota' | 'anonymousQuota' | 'limits' | 'permissions' | 'features'>;
 
-function usualSettings(): Settings {
+function defaultSettings(): Settings {
   const reset = Math.ceil(Date.now() / 1000) + 3600;
   return {
     token: `github_pat_${randomBytes(20).toString('hex')}`,
@@ -139,21 +139,21 @@ function usualSettings(): Settings {
     anonymousQuota: { limit: 60, remaining: 60, reset },
     limits: { treeEntries: 100_000, treeBytes: 7_000_000, blobBytes: 100 * 2 ** 20, blobRequestBytes: undefined },
     permissions: { read: true, write: true },
-    offers: { downloads: true, lfs: true, lifetime: 5 * 60_000 },
+    features: { downloads: true, lfs: true, lifetime: 5 * 60_000 },
   };
 }
 
-function restore({ quota, anonymousQuota, limits, permissions, offers }: Settings): void {
-  const usual = usualSettings();
-  Object.assign(quota, usual.quota);
-  Object.assign(anonymousQuota, usual.anonymousQuota);
-  Object.assign(limits, usual.limits);
-  Object.assign(permissions, usual.permissions);
-  Object.assign(offers, usual.offers);
+function restore({ quota, anonymousQuota, limits, permissions, features }: Settings): void {
+  const defaults = defaultSettings();
+  Object.assign(quota, defaults.quota);
+  Object.assign(anonymousQuota, defaults.anonymousQuota);
+  Object.assign(limits, defaults.limits);
+  Object.assign(permissions, defaults.permissions);
+  Object.assign(features, defaults.features);
 }
 
 /** Records the requests, and holds the interceptor. */
-function startWatch(fail: (error: unknown) => void) {
+function createRequestLog(fail: (error: unknown) => void) {
   const requests: RespondedRequest[] = [];
   const downloadRequests: RespondedRequest[] = [];
   let interceptor: Interceptor | undefined;
@@ -176,20 +176,21 @@ interface Parts {
   readonly api: Listener;
   readonly files: Listener;
   readonly settings: Settings;
-  readonly watch: ReturnType<typeof startWatch>;
+  readonly watch: ReturnType<typeof createRequestLog>;
   readonly repositories: readonly HostedRepository[];
   readonly downloads: Downloads;
 }
 
 function connect({ api, files, settings, watch, repositories, downloads }: Parts): void {
-  const { limits, permissions, offers } = settings;
+  const { limits, permissions, features } = settings;
   const { interceptor, fail, requests, downloadRequests } = watch;
-  const lifetime = () => offers.lifetime;
+  const lifetime = () => features.lifetime;
   const apiUrl = `${api.origin}${API_PATH}`;
-  const downloadUrl: Host['downloadUrl'] = (...place) => (offers.downloads ? downloads.addressOf(...place) : null);
+  const downloadUrl: Host['downloadUrl'] = (...location) =>
+    features.downloads ? downloads.fileUrl(...location) : null;
   const find = finderIn(repositories);
   const state = { ...settings, host: { apiUrl, limits, permissions, downloadUrl }, repositories, find, fail };
-  const lfs = { ...settings, downloads, find, isOffered: () => offers.lfs, lifetime };
+  const lfs = { ...settings, downloads, find, isEnabled: () => features.lfs, lifetime };
 
   const unlimited = () => Number.POSITIVE_INFINITY;
   const apiService: Service = {
@@ -197,26 +198,26 @@ function connect({ api, files, settings, watch, repositories, downloads }: Parts
     fail,
     describe: describeApiRequest,
     isUpload: ({ route }) => route === BLOB_UPLOAD,
-    mostOf: ({ route }) => (route === BLOB_UPLOAD ? limits.blobRequestBytes : undefined) ?? unlimited(),
+    maxBodyBytes: ({ route }) => (route === BLOB_UPLOAD ? limits.blobRequestBytes : undefined) ?? unlimited(),
     serve: (request, body) => serveApi(state, request, body),
-    headers: () => usualHeaders(settings.quota),
+    headers: () => defaultHeaders(settings.quota),
     record: (request) => requests.push(request),
   };
-  const pastTheApi = {
+  const outsideApi = {
     interceptor,
     fail,
     isUpload: () => false,
-    mostOf: unlimited,
+    maxBodyBytes: unlimited,
     headers: () => ({}),
     record: (request: RespondedRequest) => downloadRequests.push(request),
   };
   const lfsService: Service = {
-    ...pastTheApi,
+    ...outsideApi,
     describe: describeLfsRequest,
     serve: (request) => serveLfs(lfs, request),
   };
   api.serve(({ url }) => (url?.startsWith(`${API_PATH}/`) ? apiService : lfsService));
-  files.serve(() => ({ ...pastTheApi, describe: describeDownload, serve: downloads.serve }));
+  files.serve(() => ({ ...outsideApi, describe: describeDownload, serve: downloads.serve }));
 }
 
 /** Returns a function that finds a repository by its current or a former name. */

@@ -9,13 +9,13 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly client: { readonly clientId: string; readonly clientSecret: string };
   /** The user who signs in: their claims, or the error of the provider. */
-  person: { readonly claims: Record<string, unknown> } | { readonly refusal: string };
+  user: { readonly claims: Record<string, unknown> } | { readonly refusal: string };
   /** Whether the provider works. Otherwise, all its responses are 500. */
-  isUp: boolean;
+  isAvailable: boolean;
   /** The requested paths so far, without their queries. */
   readonly requested: readonly string[];
   /** How the client authenticated its last token request: `Basic`, or undefined for the body. */
-  provedBy: string | undefined;
+  tokenRequestAuth: string | undefined;
   stop(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface IdentityProviderOptions {
   /** The callback URL of the client. */
   readonly redirectUri: string;
   /** Whether the ID token has all claims. By default, only the user info has them. */
-  readonly tellsInToken?: boolean;
+  readonly claimsInIdToken?: boolean;
   /** Whether the client authenticates in the request body, instead of by Basic. */
   readonly secretInBody?: boolean;
   /** The client's secret. Default: one that a setting can't contain. */
@@ -39,8 +39,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const requested: string[] = [];
   const server = createServer((request, response) => {
     requested.push(request.url?.split('?')[0] ?? '');
-    if (request.url === '/token') running.provedBy = request.headers.authorization?.split(' ')[0];
-    if (!provider || !running.isUp) return void response.writeHead(500).end();
+    if (request.url === '/token') running.tokenRequestAuth = request.headers.authorization?.split(' ')[0];
+    if (!provider || !running.isAvailable) return void response.writeHead(500).end();
     if (request.url?.startsWith('/interaction/')) return void signIn(provider, running, request, response);
     return void provider.callback()(request, response);
   });
@@ -49,10 +49,10 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const running: IdentityProvider = {
     issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     client: { ...CLIENT, ...(options.clientSecret !== undefined && { clientSecret: options.clientSecret }) },
-    person: { claims: {} },
-    isUp: true,
+    user: { claims: {} },
+    isAvailable: true,
     requested,
-    provedBy: undefined,
+    tokenRequestAuth: undefined,
     async stop() {
       server.close();
       server.closeAllConnections();
@@ -64,7 +64,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
 }
 
 async function createProvider(running: IdentityProvider, options: IdentityProviderOptions): Promise<Provider> {
-  const { redirectUri, tellsInToken = false, secretInBody = false } = options;
+  const { redirectUri, claimsInIdToken = false, secretInBody = false } = options;
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const method = secretInBody ? 'client_secret_post' : 'client_secret_basic';
   return new Provider(running.issuer, {
@@ -80,14 +80,14 @@ async function createProvider(running: IdentityProvider, options: IdentityProvid
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'signing', alg: 'RS256', use: 'sig' }] },
     cookies: { keys: ['key of the cookies'] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['preferred_username', 'groups'] },
-    conformIdTokenClaims: !tellsInToken,
+    conformIdTokenClaims: !claimsInIdToken,
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: { Session: 3600, Interaction: 600, Grant: 3600, AccessToken: 600, IdToken: 600, AuthorizationCode: 60 },
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({ sub: accountId, ...('claims' in running.person && running.person.claims) }),
+      claims: () => ({ sub: accountId, ...('claims' in running.user && running.user.claims) }),
     }),
     // Grants the consent that a user would give.
     async loadExistingGrant({ oidc }) {
@@ -102,13 +102,13 @@ async function createProvider(running: IdentityProvider, options: IdentityProvid
 /** Responds like a user on the pages of the provider. */
 async function signIn(
   provider: Provider,
-  { person }: IdentityProvider,
+  { user }: IdentityProvider,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const result =
-    'refusal' in person
-      ? { error: person.refusal, error_description: '<b>no</b>' }
+    'refusal' in user
+      ? { error: user.refusal, error_description: '<b>no</b>' }
       : { login: { accountId: SUBJECT, remember: false } };
   await provider.interactionFinished(request, response, result);
 }

@@ -9,7 +9,7 @@ export interface KeyServer {
   /** The requested paths so far. */
   readonly requested: readonly string[];
   /** Sets the response of a path: an object is sent as JSON, a number is a status without a body. */
-  answer(path: '/jwks' | '/.well-known/openid-configuration', value: object | number): void;
+  setResponse(path: '/jwks' | '/.well-known/openid-configuration', value: object | number): void;
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function startKeyServer(port = 0): Promise<KeyServer> {
     issuer,
     jwksUrl: `${issuer}/jwks`,
     requested,
-    answer: (path, value) => void responses.set(path, value),
+    setResponse: (path, value) => void responses.set(path, value),
     async stop() {
       server.close();
       server.closeAllConnections();

@@ -18,12 +18,12 @@ export function testObjectStore(): ObjectStore {
   if (missing.length > 0) {
     throw new Error(
       `These tests need an object store, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set. ` +
-        `"npm test" starts one. ${HOW_TO_SET_ANOTHER}.`,
+        `"npm test" starts one. ${ANOTHER_STORE_HINT}.`,
     );
   }
   return {
     endpoint: process.env[endpoint] ?? '',
-    region: process.env[region] || USUAL_REGION,
+    region: process.env[region] || DEFAULT_REGION,
     accessKeyId: process.env[accessKeyId] ?? '',
     secretAccessKey: process.env[secretAccessKey] ?? '',
     isTemporary: process.env[TEMPORARY] === 'true',
@@ -47,7 +47,7 @@ export function isObjectStoreNamed(): boolean {
 }
 
 /** The default region of S3. Ceph accepts any. */
-export const USUAL_REGION = 'us-east-1';
+export const DEFAULT_REGION = 'us-east-1';
 
 const VARIABLES = {
   endpoint: 'S3_TEST_ENDPOINT',
@@ -60,6 +60,6 @@ const VARIABLES = {
 const TEMPORARY = 'S3_TEST_TEMPORARY';
 
 /** The end of messages about a required object store. */
-export const HOW_TO_SET_ANOTHER =
+export const ANOTHER_STORE_HINT =
   `To use another store, set ${VARIABLES.endpoint}, ${VARIABLES.accessKeyId}, ${VARIABLES.secretAccessKey} and, ` +
-  `unless it is ${USUAL_REGION}, ${VARIABLES.region}`;
+  `unless it is ${DEFAULT_REGION}, ${VARIABLES.region}`;

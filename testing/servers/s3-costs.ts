@@ -145,7 +145,7 @@ export const COST_CASES: readonly CostCase[] = [
     name: 'copy over a file, with `overwrite`',
     plant: async (bucket) => {
       await large(bucket);
-      await copyAside(bucket);
+      await copyToOtherKey(bucket);
     },
     request: (port) => transfer(port, 'copy', { overwrite: true }),
   },
@@ -192,6 +192,6 @@ function sendPart(port: number, offset: number, size: number) {
   return send(port, uploadUrl, { method: 'PATCH', headers, body: Buffer.alloc(size) });
 }
 
-async function copyAside({ client, name }: TestBucket): Promise<void> {
+async function copyToOtherKey({ client, name }: TestBucket): Promise<void> {
   await client.send(new CopyObjectCommand({ Bucket: name, Key: 'g/a', CopySource: `${name}/f/a` }));
 }

@@ -55,7 +55,7 @@ export interface S3Proxy {
   /** Returns the number of requests of an operation. */
   count(operation: string): number;
   /** Returns the maximum number of concurrent requests of an operation. */
-  mostAtOnce(operation: string): number;
+  maxConcurrent(operation: string): number;
   /** Discards the recorded requests. */
   forget(): void;
   /** Closes all connections. Rejects with the error that an interceptor threw. */
@@ -67,14 +67,14 @@ export async function startS3Proxy(store: { readonly endpoint: string }): Promis
   const agent = new Agent({ keepAlive: true });
   const requests: S3Request[] = [];
   const running = new Map<string, number>();
-  const most = new Map<string, number>();
+  const maxRunning = new Map<string, number>();
   const failures: unknown[] = [];
   let interceptor: Interceptor | undefined;
 
   const track = (operation: string, response: ServerResponse) => {
     const now = (running.get(operation) ?? 0) + 1;
     running.set(operation, now);
-    most.set(operation, Math.max(now, most.get(operation) ?? 0));
+    maxRunning.set(operation, Math.max(now, maxRunning.get(operation) ?? 0));
     response.once('close', () => running.set(operation, (running.get(operation) ?? 0) - 1));
   };
 
@@ -86,7 +86,7 @@ export async function startS3Proxy(store: { readonly endpoint: string }): Promis
       const verdict = await interceptor?.(request);
       if (response.destroyed) return;
       if (verdict === 'cut') response.destroy();
-      else if (typeof verdict === 'object' && 'status' in verdict) answer(incoming, response, verdict);
+      else if (typeof verdict === 'object' && 'status' in verdict) sendOwnResponse(incoming, response, verdict);
       else await forward({ upstream, agent, incoming, response, verdict });
     } catch (error) {
       failures.push(error);
@@ -107,10 +107,10 @@ export async function startS3Proxy(store: { readonly endpoint: string }): Promis
       interceptor = next;
     },
     count: (operation) => requests.filter((request) => request.operation === operation).length,
-    mostAtOnce: (operation) => most.get(operation) ?? 0,
+    maxConcurrent: (operation) => maxRunning.get(operation) ?? 0,
     forget() {
       requests.length = 0;
-      most.clear();
+      maxRunning.clear();
     },
     async stop() {
       server.close();
@@ -165,7 +165,7 @@ function nameOf({ method, key, query, isCopy }: Requested): string {
   );
 }
 
-function answer(
+function sendOwnResponse(
   incoming: IncomingMessage,
   response: ServerResponse,
   { status, headers, body = '' }: OwnResponse,
@@ -220,11 +220,11 @@ async function forward({ upstream, agent, incoming, response, verdict }: Forward
   } else {
     response.writeHead(responded.statusCode ?? 0, responded.rawHeaders);
     if (verdict === undefined) pipeline(responded, response, () => {});
-    else await cutBehind(verdict.cutAfterBytes, responded, response);
+    else await cutAfterBytes(verdict.cutAfterBytes, responded, response);
   }
 }
 
-async function cutBehind(bytes: number, responded: IncomingMessage, response: ServerResponse): Promise<void> {
+async function cutAfterBytes(bytes: number, responded: IncomingMessage, response: ServerResponse): Promise<void> {
   let left = bytes;
   for await (const chunk of responded as AsyncIterable<Buffer>) {
     const piece = chunk.subarray(0, left);
@@ -236,7 +236,11 @@ async function cutBehind(bytes: number, responded: IncomingMessage, response: Se
 }
 
 /** Returns an error response in the form of Amazon S3. */
-export function refusal(status: number, code: string, headers: Readonly<Record<string, string>> = {}): OwnResponse {
+export function errorResponse(
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>> = {},
+): OwnResponse {
   return { status, headers, body: errorXml(code) };
 }
 

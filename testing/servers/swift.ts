@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { assertDeclared } from '../../tests/runner/declared.ts';
 import { findFreePort } from './free-port.ts';
-import { type ObjectStore, USUAL_REGION } from './object-store.ts';
+import { DEFAULT_REGION, type ObjectStore } from './object-store.ts';
 import { type StoreProcesses, startStore } from './store-processes.ts';
 
 /** An OpenStack Swift on this machine, with its S3 middleware (s3api): one disk, one replica. */
@@ -54,7 +54,7 @@ async function bringUp(swift: StoreProcesses): Promise<ObjectStore> {
   await startServer(swift, 'proxy', proxyConfiguration(folder, { port, cachePort, secret: secretAccessKey }));
   const endpoint = `http://127.0.0.1:${port}`;
   await swift.until('the proxy responds', () => isHealthy(endpoint));
-  return { endpoint, region: USUAL_REGION, accessKeyId: `${ACCOUNT}:${USER}`, secretAccessKey };
+  return { endpoint, region: DEFAULT_REGION, accessKeyId: `${ACCOUNT}:${USER}`, secretAccessKey };
 }
 
 const ACCOUNT = 'tests';
@@ -134,7 +134,7 @@ function proxyConfiguration(
   const middleware = ['copy', 'slo', 'dlo', 'versioned_writes', 'symlink'];
   const options: Readonly<Record<string, string>> = {
     cache: `memcache_servers = 127.0.0.1:${cachePort}`,
-    s3api: `location = ${USUAL_REGION}`,
+    s3api: `location = ${DEFAULT_REGION}`,
     tempauth: `user_${ACCOUNT}_${USER} = ${secret} .admin`,
     versioned_writes: 'allow_object_versioning = true',
   };

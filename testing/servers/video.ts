@@ -19,7 +19,7 @@ export function video(size: number): Upload {
 }
 
 /** Asserts that a path has these bytes and their media type. */
-export async function assertHolds({ store }: { readonly store: Store }, path: string, size: number): Promise<void> {
+export async function assertVideo({ store }: { readonly store: Store }, path: string, size: number): Promise<void> {
   const { file: entry, body } = await store.read(file(path));
   assert.equal(entry.type, 'video/mp4');
   assert.equal(entry.size, size);

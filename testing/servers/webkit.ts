@@ -169,8 +169,8 @@ class WebDriverError extends Error {
  */
 async function send(method: 'POST' | 'DELETE', url: string, body?: object): Promise<unknown> {
   const response = await fetch(url, { method, ...(body && { body: JSON.stringify(body) }) });
-  const answer: unknown = await response.json();
-  const value = isObject(answer) ? answer['value'] : undefined;
+  const json: unknown = await response.json();
+  const value = isObject(json) ? json['value'] : undefined;
   if (!response.ok) throw new WebDriverError(`${method} ${new URL(url).pathname}`, value);
   return value;
 }

@@ -195,7 +195,7 @@ describe('An app token', () => {
     await revoke(token);
     assert.deepEqual(codeOf(await withToken(token, '/file/top')), [401, 'invalid-token']);
     const other = await create();
-    service.dismissAnn();
+    service.removeAnn();
     assert.deepEqual(codeOf(await withToken(other, '/file/top')), [401, 'invalid-token']);
   });
 
@@ -284,7 +284,7 @@ describe('Work of an app token that lasts', () => {
     const stream = begin(service.port, '/-/changes?folder=p', {
       headers: { ...bearer(token), accept: 'text/event-stream' },
     });
-    const response = await stream.answer;
+    const response = await stream.response;
     let text = '';
     response.on('data', (chunk: Buffer) => {
       text += chunk.toString();
@@ -322,7 +322,7 @@ describe('Work of an app token that lasts', () => {
     const signal = await until('the copy has begun', () => signalOfCopy);
     await revoke(token);
     await until('the copy is aborted', () => signal.aborted);
-    await assert.rejects(copying.answer);
+    await assert.rejects(copying.response);
   });
 
   it('keeps the limit of the token in jobs, and ends them with it', async () => {

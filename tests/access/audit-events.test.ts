@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
-import type { Response } from '../http/client.ts';
+import type { HttpResponse } from '../http/client.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 
 describe('The audit log', () => {
@@ -95,7 +95,7 @@ describe('The audit log', () => {
   });
 
   it('does not record reads', async () => {
-    const responses: Response[] = [];
+    const responses: HttpResponse[] = [];
     for (const path of ['/', '/a/', '/file/a/x.txt', '/-/health/live']) responses.push(await service.asAnn(path));
     assert.deepEqual(
       responses.map(({ status }) => status),

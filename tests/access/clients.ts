@@ -55,7 +55,7 @@ export async function openTestAccess(): Promise<TestAccess> {
   const port = await findFreePort();
   const publicUrl = `http://127.0.0.1:${port}`;
   const provider = await startIdentityProvider({ redirectUri: `${publicUrl}/-/sign-in/callback` });
-  provider.person = { claims: { preferred_username: 'dora', groups: ['guests'] } };
+  provider.user = { claims: { preferred_username: 'dora', groups: ['guests'] } };
   const issuer = await startIssuer();
   const { token, hash } = createToken();
   const people: readonly UserEntry[] = [
@@ -148,7 +148,7 @@ async function sessionBy(
 async function startIssuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const server = await startKeyServer();
-  server.answer('/jwks', { keys: [await exportJWK(publicKey)] });
+  server.setResponse('/jwks', { keys: [await exportJWK(publicKey)] });
   return {
     url: server.issuer,
     issue: (claims: Record<string, string>) =>

@@ -59,8 +59,8 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
           ['mine/pin', 'inbox/pin', false],
           ['mine/app/', 'inbox/app/', true],
         ] as const) {
-          const answer = await service.asAnn(route, json({ source, destination, is_folder: isFolder }));
-          assertFailure(answer, 403, /and don't have permission to replace "inbox\/(pin|app\/)"/);
+          const response = await service.asAnn(route, json({ source, destination, is_folder: isFolder }));
+          assertFailure(response, 403, /and don't have permission to replace "inbox\/(pin|app\/)"/);
         }
       }
       assert.deepEqual(await service.contents(), untouched);
@@ -119,18 +119,18 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
 
     /** Returns the responses to each request in each state, without their IDs and dates. */
     const responsesOf = async (requests: Requests) => {
-      const responses: { request: string; status: number; told: object; body: string }[][] = [];
+      const responses: { request: string; status: number; metadata: object; body: string }[][] = [];
       for (const index of requests('name').keys()) {
         responses[index] = [];
         for (const below of Object.values(STATES)) {
           const name = `name${String(++names).padStart(4, '0')}`;
-          const there = below === undefined ? {} : { [`inbox/${name}${below}`]: 'secret' };
-          await service.plant({ ...there, 'mine/file': 'mine', 'mine/folder/x': 'mine' });
+          const existing = below === undefined ? {} : { [`inbox/${name}${below}`]: 'secret' };
+          await service.plant({ ...existing, 'mine/file': 'mine', 'mine/folder/x': 'mine' });
           const [path, call] = requests(name)[index] ?? assert.fail();
           const { status, headers, body } = await service.asAnn(path, call);
-          const { date: _, 'x-request-id': __, ...told } = headers;
+          const { date: _, 'x-request-id': __, ...metadata } = headers;
           const request = `${path.replace(name, 'NAME')} ${index}`;
-          responses[index].push({ request, status, told, body: body.toString().replaceAll(name, 'NAME') });
+          responses[index].push({ request, status, metadata, body: body.toString().replaceAll(name, 'NAME') });
         }
       }
       return responses;

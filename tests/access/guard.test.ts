@@ -149,7 +149,7 @@ describe('A file that changes how the store treats other files', () => {
   beforeEach(() => service.plant({ 'a/x.txt': 'x' }));
   after(() => service.stop());
 
-  const WAYS: readonly (readonly [string, Call])[] = [
+  const REQUESTS: readonly (readonly [string, Call])[] = [
     ['/rename/a/x.txt', json({ newName: '.gitattributes' })],
     ['/copy', json({ source: 'a/x.txt', destination: 'a/b/.gitattributes', is_folder: false })],
     ['/move', json({ source: 'a/x.txt', destination: 'a/.gitattributes', is_folder: false })],
@@ -161,7 +161,7 @@ describe('A file that changes how the store treats other files', () => {
   ];
 
   it('can be written only by users who can manage the root', async () => {
-    for (const [path, call] of WAYS) {
+    for (const [path, call] of REQUESTS) {
       service.grant(grant('a/', PERMISSIONS), grant('', ['read', 'write']));
       assertFailure(await service.asAnn(path, call), 403, /manage/);
       assert.deepEqual(await service.contents(), { 'a/x.txt': 'x' });

@@ -12,7 +12,7 @@ import { parseFile, parseFolder } from '../../src/model/path.ts';
 import { mediaTypeOf } from '../../src/model/presentation.ts';
 import type { Store } from '../../src/model/store.ts';
 import { type Backend, memory } from '../contract/backend.ts';
-import { BOUNDARY, type Call, type FormPart, formOf, type Response, send } from '../http/client.ts';
+import { BOUNDARY, type Call, type FormPart, formOf, type HttpResponse, send } from '../http/client.ts';
 import { type ServiceOptions, startService, type TestService } from '../http/service.ts';
 
 /** A service with a token of the user Ann. A test can change the grants between requests. */
@@ -26,20 +26,20 @@ export interface GuardedService {
   /** The app tokens; undefined without jobs. */
   readonly appTokens: TestService['appTokens'];
   /** The headers that authenticate a request as Ann. */
-  readonly requested: Readonly<Record<string, string>>;
+  readonly authHeaders: Readonly<Record<string, string>>;
   /** Returns the audit events since the last call, without addresses and request IDs. */
   events(): readonly Record<string, unknown>[];
   grant(...grants: readonly Grant[]): void;
   /** Removes the user Ann, and keeps the grants. */
-  dismissAnn(): void;
+  removeAnn(): void;
   /** Stores files by their paths, and removes all others. */
   plant(files: Readonly<Record<string, string | Buffer>>): Promise<void>;
   /** Returns the text of each file in the store. */
   contents(): Promise<Record<string, string>>;
   /** Sends a request as Ann. */
-  asAnn(path: string, call?: Call): Promise<Response>;
+  asAnn(path: string, call?: Call): Promise<HttpResponse>;
   /** Sends a request as an anonymous user. */
-  asAnonymous(path: string, call?: Call): Promise<Response>;
+  asAnonymous(path: string, call?: Call): Promise<HttpResponse>;
   stop(): Promise<void>;
 }
 
@@ -94,8 +94,8 @@ export async function startGuardedService(
     links,
     appTokens,
     changes,
-    requested: { authorization: `Bearer ${token}` },
-    dismissAnn() {
+    authHeaders: { authorization: `Bearer ${token}` },
+    removeAnn() {
       policy = createPolicy([], granted);
     },
     events: () => events.splice(0),

@@ -4,12 +4,12 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk, memory } from '../contract/backend.ts';
-import { assertFailure, BOUNDARY, type Call, formOf, type Response } from '../http/client.ts';
+import { assertFailure, BOUNDARY, type Call, formOf, type HttpResponse } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 /** A request of which all but the last bytes have arrived. */
-interface Late {
-  finish(): Promise<Response>;
+interface IncompleteRequest {
+  finish(): Promise<HttpResponse>;
 }
 
 for (const backend of [memory, disk]) {
@@ -39,7 +39,10 @@ for (const backend of [memory, disk]) {
     ];
 
     /** Sends everything except the end, and waits until the service processes the request. */
-    const begin = async ([path, { headers = {}, body = '' }]: (typeof REQUESTS)[number]): Promise<Late> => {
+    const begin = async ([
+      path,
+      { headers = {}, body = '' },
+    ]: (typeof REQUESTS)[number]): Promise<IncompleteRequest> => {
       const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       const bytes = Buffer.from(body);
       const request = httpRequest(
@@ -48,7 +51,7 @@ for (const backend of [memory, disk]) {
           port: service.port,
           path,
           method: 'POST',
-          headers: { ...service.requested, ...headers, 'content-length': bytes.length },
+          headers: { ...service.authHeaders, ...headers, 'content-length': bytes.length },
           agent: false,
         },
         resolve,
@@ -87,7 +90,7 @@ for (const backend of [memory, disk]) {
     });
 
     /** Simulates the passage of more than a second, after which the service authenticates requests again. */
-    const letTimePass = ({ mock }: TestContext) => {
+    const advanceClock = ({ mock }: TestContext) => {
       const now = performance.now.bind(performance);
       mock.method(performance, 'now', () => now() + 1100);
     };
@@ -95,15 +98,15 @@ for (const backend of [memory, disk]) {
     it('returns 401 when its credentials are revoked before the body is complete', async (test) => {
       service.grant(grant('a/', PERMISSIONS, { kind: 'everyone' }));
       const all = await Promise.all(REQUESTS.map(begin));
-      letTimePass(test);
-      service.dismissAnn();
+      advanceClock(test);
+      service.removeAnn();
       for (const late of all) assertFailure(await late.finish(), 401, /Your session expired/);
       assert.deepEqual(await service.contents(), TREE);
     });
 
     it('succeeds regardless of duration when permissions are unchanged', async (test) => {
       const late = await begin(['/upload', { headers: FORM, body: formOf([prefix, fileOf('new.txt')]) }]);
-      letTimePass(test);
+      advanceClock(test);
       assert.equal((await late.finish()).status, 200);
       assert.deepEqual(await service.contents(), { ...TREE, 'a/new.txt': 'new' });
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { encodeCursor } from '../../src/model/page.ts';
-import { assertFailure, jsonOf, type Response } from '../http/client.ts';
+import { assertFailure, type HttpResponse, jsonOf } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from './guarded-service.ts';
 
 let service: GuardedService;
@@ -28,12 +28,12 @@ interface Listing {
   readonly rights: readonly string[];
 }
 
-function listingOf(response: Response): Listing {
+function listingOf(response: HttpResponse): Listing {
   assert.equal(response.status, 200, response.body.toString());
   return jsonOf(response) as unknown as Listing;
 }
 
-const pathsIn = (response: Response) => listingOf(response).entries.map(({ path }) => path);
+const pathsIn = (response: HttpResponse) => listingOf(response).entries.map(({ path }) => path);
 
 /** Every page of a folder. */
 async function pagesOf(folder: string, limit: number): Promise<readonly Listing[]> {

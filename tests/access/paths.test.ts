@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk } from '../contract/backend.ts';
-import { escapePath, type Response } from '../http/client.ts';
+import { escapePath, type HttpResponse } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 const NFC = 'caf\u00e9/';
@@ -77,7 +77,7 @@ describe('A path', () => {
    * The request is rejected, invalid, or for something that does not exist. No response contains anything of a closed
    * folder.
    */
-  const assertKeptOut = ({ status, body }: Response, what: string) => {
+  const assertDenied = ({ status, body }: HttpResponse, what: string) => {
     assert.ok([400, 403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
     assert.doesNotMatch(body.toString(), /"entries"|^secret$/, what);
   };
@@ -98,11 +98,11 @@ describe('A path', () => {
       ] as const) {
         // A path that only means the root of the service is another request.
         if (url === '/' || new URL(url, 'http://service').search === '?prefix=') continue;
-        assertKeptOut(await service.asAnn(url, { method }), `${method} ${url}`);
+        assertDenied(await service.asAnn(url, { method }), `${method} ${url}`);
       }
       const rename = json({ newName: 'renamed' });
-      assertKeptOut(await service.asAnn(`/rename/${path}`, rename), `/rename/${path}`);
-      assertKeptOut(await service.asAnn(`/rename_folder/${folder}`, rename), `/rename_folder/${folder}`);
+      assertDenied(await service.asAnn(`/rename/${path}`, rename), `/rename/${path}`);
+      assertDenied(await service.asAnn(`/rename_folder/${folder}`, rename), `/rename_folder/${folder}`);
     }
     assert.deepEqual(await service.contents(), TREE);
   });
@@ -127,7 +127,7 @@ describe('A path', () => {
         // Bodies are not URL-decoded: an encoded ".." is an ordinary name there, if it is in the granted folder.
         const isName =
           path.startsWith('open/') && !path.split('/').some((segment) => ['', '.', '..'].includes(segment));
-        if (!isName) assertKeptOut(response, `${url} of ${path}`);
+        if (!isName) assertDenied(response, `${url} of ${path}`);
       }
     }
     const isGranted = ([path]: [string, string]) => path.startsWith('open/') || path.startsWith(NFC);
@@ -163,7 +163,7 @@ describe('A path', () => {
       '/?prefix=open&prefix=secret',
       '/open?prefix=open2',
     ]) {
-      assertKeptOut(await service.asAnn(url), url);
+      assertDenied(await service.asAnn(url), url);
     }
   });
 });

@@ -31,121 +31,126 @@ const pathOf = (text: string): FilePath | FolderPath =>
 
 /** A rule: the paths that a user may read, and paths that the user may not read. */
 interface Rule {
-  readonly says: string;
+  readonly title: string;
   readonly grants: readonly Grant[];
-  readonly who?: Identity | undefined;
+  readonly identity?: Identity | undefined;
   readonly may?: readonly string[];
   readonly mayNot?: readonly string[];
 }
 
 const RULES: readonly Rule[] = [
-  { says: 'without a grant, nothing is allowed', grants: [], who: ann, mayNot: ['', 'a', 'a/'] },
+  { title: 'without a grant, nothing is allowed', grants: [], identity: ann, mayNot: ['', 'a', 'a/'] },
   {
-    says: 'a grant is for its folder and everything below it, and not for its siblings or ancestors',
+    title: 'a grant is for its folder and everything below it, and not for its siblings or ancestors',
     grants: [grant('a/b', person('ann'), 'read')],
-    who: ann,
+    identity: ann,
     may: ['a/b/', 'a/b/c', 'a/b/c/', 'a/b/c/d'],
     mayNot: ['', 'a', 'a/', 'a/b', 'a/bc', 'a/bc/', 'a/bc/d', 'a/B/', 'b/', 'a/c', 'x/a/b/'],
   },
   {
-    says: 'a grant of the root is for every path',
+    title: 'a grant of the root is for every path',
     grants: [grant('/', person('ann'), 'read')],
-    who: ann,
+    identity: ann,
     may: ['', 'a', 'a/b/'],
   },
   {
-    says: 'a right does not include another right',
+    title: 'a right does not include another right',
     grants: [grant('/', person('ann'), 'write', 'manage')],
-    who: ann,
+    identity: ann,
     mayNot: ['', 'a'],
   },
   {
-    says: 'a grant to a user is not for other users, and not for a group of that name',
+    title: 'a grant to a user is not for other users, and not for a group of that name',
     grants: [grant('/', person('ann'), 'read'), grant('/', group('carl'), 'read')],
-    who: { name: 'carl', groups: ['ann'] },
+    identity: { name: 'carl', groups: ['ann'] },
     mayNot: ['', 'a'],
   },
   {
-    says: 'a grant to a user is not for anonymous users',
+    title: 'a grant to a user is not for anonymous users',
     grants: [grant('/', person('ann'), 'read')],
     mayNot: [''],
   },
   {
-    says: 'a grant to all signed-in users is not for anonymous users',
+    title: 'a grant to all signed-in users is not for anonymous users',
     grants: [grant('/', signedIn, 'read')],
     mayNot: ['', 'a'],
   },
-  { says: 'a group in the file has its grants', grants: [grant('/', group('family'), 'read')], who: ann, may: ['a'] },
   {
-    says: 'a group from a provider has its grants, also for a user who is not in the file',
-    grants: [grant('/', group('staff'), 'read')],
-    who: { name: 'carl', groups: ['staff'] },
+    title: 'a group in the file has its grants',
+    grants: [grant('/', group('family'), 'read')],
+    identity: ann,
     may: ['a'],
   },
   {
-    says: 'a deeper folder overrules for the same subject',
+    title: 'a group from a provider has its grants, also for a user who is not in the file',
+    grants: [grant('/', group('staff'), 'read')],
+    identity: { name: 'carl', groups: ['staff'] },
+    may: ['a'],
+  },
+  {
+    title: 'a deeper folder overrules for the same subject',
     grants: [grant('/', person('ann'), 'read'), grant('a', person('ann')), grant('a/b', person('ann'), 'read')],
-    who: ann,
+    identity: ann,
     may: ['', 'b/', 'ab/', 'a/b/', 'a/b/c'],
     mayNot: ['a/', 'a/c', 'a/bc'],
   },
   {
-    says: 'a grant to a user overrules those to their groups in the same folder, but not in deeper folders',
+    title: 'a grant to a user overrules those to their groups in the same folder, but not in deeper folders',
     grants: [grant('a', group('family'), 'read'), grant('a', person('ann'))],
-    who: ann,
+    identity: ann,
     mayNot: ['a/', 'a/b'],
   },
   {
-    says: 'a grant to a group in a deeper folder adds to a grant to the user in an ancestor',
+    title: 'a grant to a group in a deeper folder adds to a grant to the user in an ancestor',
     grants: [grant('/', person('ann'), 'write'), grant('a', group('family'), 'read')],
-    who: ann,
+    identity: ann,
     may: ['a/'],
     mayNot: [''],
   },
   {
-    says: 'a denied group in a deeper folder revokes no grant to the user',
+    title: 'a denied group in a deeper folder revokes no grant to the user',
     grants: [grant('/', person('ann'), 'read'), grant('a', group('family'))],
-    who: ann,
+    identity: ann,
     may: ['a/'],
   },
   {
-    says: 'a grant to a group overrules one to all signed-in users',
+    title: 'a grant to a group overrules one to all signed-in users',
     grants: [grant('a', signedIn, 'read'), grant('a', group('family'))],
-    who: ann,
+    identity: ann,
     mayNot: ['a/'],
   },
   {
-    says: 'the rights of several groups are combined',
+    title: 'the rights of several groups are combined',
     grants: [grant('a', group('family'), 'read'), grant('a/b', group('staff'))],
-    who: { name: 'ann', groups: ['staff'] },
+    identity: { name: 'ann', groups: ['staff'] },
     may: ['a/', 'a/b/'],
   },
   {
-    says: 'signing in revokes no right of everyone',
+    title: 'signing in revokes no right of everyone',
     grants: [
       grant('a', everyone, 'read'),
       grant('a', person('ann')),
       grant('a', group('family')),
       grant('a', signedIn),
     ],
-    who: ann,
+    identity: ann,
     may: ['a/', 'a/b'],
   },
   {
-    says: 'a grant to everyone is overruled by one to everyone in a deeper folder',
+    title: 'a grant to everyone is overruled by one to everyone in a deeper folder',
     grants: [grant('/', everyone, 'read'), grant('a', everyone)],
-    who: ann,
+    identity: ann,
     may: ['', 'b'],
     mayNot: ['a/', 'a/b'],
   },
 ];
 
 describe('A policy', () => {
-  for (const { says, grants, who, may = [], mayNot = [] } of RULES) {
-    it(says, () => {
+  for (const { title, grants, identity, may = [], mayNot = [] } of RULES) {
+    it(title, () => {
       const policy = createPolicy([ANN], grants);
-      for (const path of may) assert.ok(policy.allows(who, 'read', pathOf(path)), `may read ${path}`);
-      for (const path of mayNot) assert.ok(!policy.allows(who, 'read', pathOf(path)), `may not read ${path}`);
+      for (const path of may) assert.ok(policy.allows(identity, 'read', pathOf(path)), `may read ${path}`);
+      for (const path of mayNot) assert.ok(!policy.allows(identity, 'read', pathOf(path)), `may not read ${path}`);
     });
   }
 
@@ -251,13 +256,13 @@ describe('Any policy', () => {
     maxLength: 12,
     selector: (each) => JSON.stringify([each.folder, each.to]),
   });
-  const who = fc.record({ name, groups: fc.subarray(['ann', 'bob']) });
+  const identity = fc.record({ name, groups: fc.subarray(['ann', 'bob']) });
   const people: readonly UserEntry[] = [{ ...ANN, groups: ['bob'] }];
   const right = fc.constantFrom(...PERMISSIONS);
 
   it('allows only the rights that a grant gives in an ancestor folder, by whole segments', () => {
     fc.assert(
-      fc.property(grants, who, right, path, (given, client, wanted, place) => {
+      fc.property(grants, identity, right, path, (given, client, wanted, place) => {
         const segments = place.split('/').filter(Boolean);
         const isIn = (each: Grant) => {
           const above = each.folder.split('/').filter(Boolean);
@@ -273,7 +278,7 @@ describe('Any policy', () => {
 
   it('gives signed-in users every permission of anonymous clients', () => {
     fc.assert(
-      fc.property(grants, who, right, path, (given, client, wanted, place) => {
+      fc.property(grants, identity, right, path, (given, client, wanted, place) => {
         const policy = createPolicy(people, given);
         if (policy.allows(undefined, wanted, place)) assert.ok(policy.allows(client, wanted, place));
       }),
@@ -282,9 +287,9 @@ describe('Any policy', () => {
 
   it('makes the same decision as the reference implementation', () => {
     fc.assert(
-      fc.property(grants, who, right, path, (given, client, wanted, place) => {
+      fc.property(grants, identity, right, path, (given, client, wanted, place) => {
         const { effective, overridden, allowed } = createPolicy(people, given).decide(client, wanted, place);
-        const expected = holdingByRule(given, client, client.name === 'ann' ? ['bob'] : [], place);
+        const expected = matchingGrants(given, client, client.name === 'ann' ? ['bob'] : [], place);
         assert.deepEqual(new Set(effective), new Set(expected));
         assert.equal(
           allowed,
@@ -299,7 +304,7 @@ describe('Any policy', () => {
 
   it('allows a right throughout a folder only if it allows the right for every path in it', () => {
     fc.assert(
-      fc.property(grants, who, right, folder, path, (given, client, wanted, top, below) => {
+      fc.property(grants, identity, right, folder, path, (given, client, wanted, top, below) => {
         const policy = createPolicy(people, given);
         const place = (top + below) as FilePath | FolderPath;
         if (policy.allowsThroughout(client, wanted, top)) assert.ok(policy.allows(client, wanted, place));
@@ -314,12 +319,12 @@ function isFolderPath(path: string): boolean {
 }
 
 /** The rule of `Policy.decide`, implemented independently by checking every grant. */
-function holdingByRule(grants: readonly Grant[], who: Identity, own: readonly string[], path: string): Grant[] {
+function matchingGrants(grants: readonly Grant[], identity: Identity, own: readonly string[], path: string): Grant[] {
   const closeness = ({ to }: Grant) => ['everyone', 'signed-in', 'group', 'person'].indexOf(to.kind);
   const applying = grants.filter(({ folder, to }) => {
     if (!path.startsWith(folder)) return false;
-    if (to.kind === 'person') return to.name === who.name;
-    return to.kind !== 'group' || who.groups.includes(to.name) || own.includes(to.name);
+    if (to.kind === 'person') return to.name === identity.name;
+    return to.kind !== 'group' || identity.groups.includes(to.name) || own.includes(to.name);
   });
   return applying.filter((one) => {
     const deeper = applying.filter((other) => other !== one && other.folder.startsWith(one.folder));

@@ -5,7 +5,7 @@ import { type Grant, subjectKey } from '../../src/access/policy.ts';
 import type { FolderPath } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import type { Backend } from '../contract/backend.ts';
-import { type Response, send } from '../http/client.ts';
+import { type HttpResponse, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
 import { reportChanges } from './change-reporting-store.ts';
@@ -190,7 +190,7 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
 }
 
 /** Checks the entries of successful responses, by the title of the row. */
-const CHECK_ENTRIES: Readonly<Record<string, (cell: Cell, response: Response) => void>> = {
+const CHECK_ENTRIES: Readonly<Record<string, (cell: Cell, response: HttpResponse) => void>> = {
   'List a folder': checkListing,
   'Download a folder as an archive': checkArchive,
   'List the trash': ({ name, situation }, { body }) => {
@@ -205,7 +205,7 @@ const CHECK_ENTRIES: Readonly<Record<string, (cell: Cell, response: Response) =>
 };
 
 /** An archive has the files that the client may read, and the folders that a listing shows. */
-function checkArchive({ name, request, situation, isAllowed }: Cell, { body }: Response): void {
+function checkArchive({ name, request, situation, isAllowed }: Cell, { body }: HttpResponse): void {
   if (request.method === 'HEAD') return;
   const all = ['picture.png', 'sub/deep.txt', 'x.txt'].map((child) => SOURCE + child);
   const isHidden = (path: string) => situation.hidden.some((hidden) => path.startsWith(hidden));
@@ -233,7 +233,7 @@ const INVISIBLE: Readonly<Record<string, readonly [code: string, message: RegExp
 };
 
 /** The response for an invisible item is that for an item that does not exist. */
-function checkInvisible({ name, row }: Cell, { status, body }: Response): void {
+function checkInvisible({ name, row }: Cell, { status, body }: HttpResponse): void {
   assert.equal(status, 404, `${name}: ${body.toString()}`);
   const { error, ...others } = JSON.parse(body.toString());
   const [code, message] = INVISIBLE[row.title] ?? ['not-found', /^The trash has no item "[\w-]+"\.$/];
@@ -247,12 +247,16 @@ const COMPARED: ReadonlySet<AuthMethod> = new Set(['no credentials', 'a session'
 /** Reuses connections, because the table sends thousands of requests. */
 const CONNECTIONS = new Agent({ keepAlive: true });
 
-function sendAs({ port }: TestService, { path, headers, ...call }: TableRequest, client: Client): Promise<Response> {
+function sendAs(
+  { port }: TestService,
+  { path, headers, ...call }: TableRequest,
+  client: Client,
+): Promise<HttpResponse> {
   return send(port, path, { ...call, headers: { ...headers, ...client.headers }, agent: CONNECTIONS });
 }
 
 /** A listing has the entries that the client may read. Without the right to read, it has traversable folders only. */
-function checkListing({ name, request, situation, isAllowed }: Cell, { body }: Response): void {
+function checkListing({ name, request, situation, isAllowed }: Cell, { body }: HttpResponse): void {
   if (request.method === 'HEAD') return;
   const all = ['picture.png', 'sub/', 'x.txt'].map((child) => SOURCE + child);
   const { entries, rights } = JSON.parse(body.toString()) as { entries: { path: string }[]; rights: string[] };
@@ -265,7 +269,7 @@ function checkListing({ name, request, situation, isAllowed }: Cell, { body }: R
 }
 
 /** A refusal is an error envelope without any metadata of a file or folder. */
-function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, body }: Response): void {
+function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, body }: HttpResponse): void {
   for (const header of ['etag', 'last-modified', 'location', 'content-range', 'content-disposition']) {
     assert.equal(headers[header], undefined, name);
   }
@@ -278,7 +282,7 @@ function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, b
 }
 
 /** The response without the headers that differ between any two responses. */
-function comparable({ status, headers, body }: Response): unknown {
+function comparable({ status, headers, body }: HttpResponse): unknown {
   const { date: _, 'x-request-id': __, ...rest } = headers;
   return { status, headers: rest, body: body.toString() };
 }

@@ -6,7 +6,7 @@ import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { type FilePath, parseFile, parseFolder } from '../../src/model/path.ts';
 import type { Store, TrashStore } from '../../src/model/store.ts';
 import { disk, memory } from '../contract/backend.ts';
-import { assertFailure, assertSuccess, jsonOf, type Response } from '../http/client.ts';
+import { assertFailure, assertSuccess, type HttpResponse, jsonOf } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 interface TrashPage {
@@ -42,7 +42,7 @@ for (const backend of [memory, disk]) {
       return ids;
     };
     const remaining = async () => (await service.store.listTrash?.())?.items.map(({ path }) => path);
-    const page = (response: Response) => {
+    const page = (response: HttpResponse) => {
       assert.equal(response.status, 200, response.body.toString());
       return jsonOf(response) as unknown as TrashPage;
     };
@@ -220,7 +220,7 @@ for (const backend of [memory, disk]) {
     it('record who deleted, restored and removed what', async () => {
       service.grant(grant('', PERMISSIONS));
       await service.plant({ a: '1', b: '2', 'f/c': '3' });
-      const done = async (response: Promise<Response>, event: object) => {
+      const done = async (response: Promise<HttpResponse>, event: object) => {
         assert.equal((await response).status, 200);
         assert.deepEqual(service.events(), [{ event: 'change', ...event, outcome: 'done', who: 'ann', way: 'token' }]);
       };

@@ -10,7 +10,7 @@ import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
-import { assertFailure, postJson, type Response, send, sendBytes } from '../http/client.ts';
+import { assertFailure, type HttpResponse, postJson, send, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what only Ann may read';
 const PASSWORD = 'correct horse 🔋 battery';
@@ -23,7 +23,7 @@ interface Guarded {
   readonly token: string;
   readonly bobs: string;
   /** Returns the response to a request for Ann's file with these headers. */
-  request(headers: Readonly<Record<string, string>>, path?: string): Promise<Response>;
+  request(headers: Readonly<Record<string, string>>, path?: string): Promise<HttpResponse>;
   signIn(): Promise<string>;
   /** Replaces the access file. */
   change(people: Readonly<Record<string, object>>): Promise<void>;
@@ -212,7 +212,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
   });
 
   await t.test('permanently revokes credentials within seconds after the access file is replaced', async () => {
-    const ways = {
+    const credentials = {
       token: { authorization: bearer },
       password: { authorization: basicOf('ann', PASSWORD) },
       session: { cookie: await signIn() },
@@ -220,28 +220,29 @@ it('accepts each credential only in its own scheme, for its own user and resourc
     const untilRefused = (what: string, headers: Readonly<Record<string, string>>) =>
       until(`${what} is refused`, async () => (await request(headers)).status === 401);
     const ann = annWith(token);
-    for (const way of Object.values(ways)) assert.equal((await request(way)).status, 200);
+    for (const way of Object.values(credentials)) assert.equal((await request(way)).status, 200);
 
     const later = hashForTest('another one');
     await change({ ann: { ...ann, password: later } });
-    await untilRefused('the session of another password', ways.session);
-    assertAnonymous(await request(ways.password), 'the old password');
-    assert.equal((await request(ways.token)).status, 200, 'The token is as it was.');
+    await untilRefused('the session of another password', credentials.session);
+    assertAnonymous(await request(credentials.password), 'the old password');
+    assert.equal((await request(credentials.token)).status, 200, 'The token is as it was.');
 
     await change({ ann: { ...ann, tokens: [] } });
-    await untilRefused('the token', ways.token);
-    assert.equal((await request(ways.password)).status, 200, 'The first password is valid again.');
+    await untilRefused('the token', credentials.token);
+    assert.equal((await request(credentials.password)).status, 200, 'The first password is valid again.');
     const next = { cookie: await signIn() };
     assert.equal((await request(next)).status, 200);
 
     await change({ bob: { tokens: [{ name: 'bob', hash: hashToken(bobs) }] } });
     await untilRefused('the session of a removed user', next);
-    for (const [name, way] of Object.entries(ways)) assertAnonymous(await request(way), name);
+    for (const [name, way] of Object.entries(credentials)) assertAnonymous(await request(way), name);
     // The user is created again with another password. Nothing from before is valid.
     await change({ ann: { password: later } });
     const again = { authorization: basicOf('ann', 'another one'), 'x-forwarded-for': '127.0.2.1' };
     await until('Ann can sign in again', async () => (await request(again)).status === 200);
-    for (const old of [next, ...Object.values(ways)]) assertAnonymous(await request(old), 'an earlier credential');
+    for (const old of [next, ...Object.values(credentials)])
+      assertAnonymous(await request(old), 'an earlier credential');
   });
 });
 
@@ -298,7 +299,7 @@ function alterations(text: string): string[] {
 }
 
 /** Asserts that the response is that for an anonymous user. */
-function assertAnonymous({ status, body }: Response, what: string): void {
+function assertAnonymous({ status, body }: HttpResponse, what: string): void {
   assert.ok(status === 401, `${what.slice(0, 300)}: ${status} ${body.toString()}`);
   assert.ok(!body.includes(SECRET), what);
 }

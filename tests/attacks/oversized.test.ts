@@ -11,10 +11,10 @@ import {
   assertFailure,
   BOUNDARY,
   formOf,
+  type HttpResponse,
   postBytes,
   postForm,
   postJson,
-  type Response,
   responseOf,
   send,
   sendBytes,
@@ -43,8 +43,8 @@ it('rejects oversized input at low cost and stays available', async (t) => {
   assert.equal((await basic('ann', password)).status, 200);
 
   await t.test('rejects oversized passwords and usernames', async () => {
-    await assertCutOff(signIn('ann', 'x'.repeat(MEGABYTES)), 413);
-    await assertCutOff(signIn('x'.repeat(MEGABYTES), password), 413);
+    await assertRejectedOrClosed(signIn('ann', 'x'.repeat(MEGABYTES)), 413);
+    await assertRejectedOrClosed(signIn('x'.repeat(MEGABYTES), password), 413);
     assertFailure(await signIn('ann', 'x'.repeat(60 * KIBIBYTE)), 400, /longer than 1024 bytes/);
     assertFailure(await signIn('ann', 'é'.repeat(513)), 400, /longer than 1024 bytes/);
     assertFailure(await signIn('x'.repeat(60 * KIBIBYTE), password), 401, /Wrong username or password/);
@@ -54,7 +54,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
       ['x'.repeat(MEGABYTES), 'x'],
     ] as const) {
       const authorization = `Basic ${Buffer.from(`${name}:${given}`).toString('base64')}`;
-      await assertCutOff(headOf(port, [`Authorization: ${authorization}`]), 431);
+      await assertRejectedOrClosed(headOf(port, [`Authorization: ${authorization}`]), 431);
     }
   });
 
@@ -89,7 +89,10 @@ it('rejects oversized input at low cost and stays available', async (t) => {
       }
     }
     for (const path of ['/create_folder', '/-/session']) {
-      await assertCutOff(send(port, path, { method: 'POST', headers: json, body: ' '.repeat(MEGABYTES) }), 413);
+      await assertRejectedOrClosed(
+        send(port, path, { method: 'POST', headers: json, body: ' '.repeat(MEGABYTES) }),
+        413,
+      );
     }
   });
 
@@ -135,7 +138,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
       [`2\r\n{}\r\n0\r\n${trailers}\r\n\r\n`, 431],
       [`2;${'x'.repeat(64 * KIBIBYTE)}\r\n{}\r\n0\r\n\r\n`, 400],
     ] as const)
-      await assertCutOff(headOf(port, chunked, '/create_folder', { method: 'POST', body }), status);
+      await assertRejectedOrClosed(headOf(port, chunked, '/create_folder', { method: 'POST', body }), status);
   });
 
   await t.test('parses adversarial header values in bounded time', async () => {
@@ -188,7 +191,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
       [{ ...good, filename: 'x'.repeat(60 * KIBIBYTE) }, 400],
       [{ ...good, filename: 'x'.repeat(MEGABYTES) }, 400],
     ] as const;
-    for (const [part, status] of endless) await assertCutOff(postForm(port, [part, good], bearer), status);
+    for (const [part, status] of endless) await assertRejectedOrClosed(postForm(port, [part, good], bearer), status);
     // The service parses forms of anonymous users, too.
     const spaces = ' '.repeat(15 * KIBIBYTE);
     for (const disposition of [
@@ -205,8 +208,8 @@ it('rejects oversized input at low cost and stays available', async (t) => {
         assert.ok(status >= 400 && status < 500, `${disposition.slice(0, 40)}: ${status}`);
       }
     }
-    const unended = formOf([good]).subarray(0, -20);
-    assertFailure(await postBytes(port, unended, bearer), 400, /ends in the middle/);
+    const truncated = formOf([good]).subarray(0, -20);
+    assertFailure(await postBytes(port, truncated, bearer), 400, /ends in the middle/);
   });
 
   await t.test('continues to serve requests afterwards', async () => {
@@ -224,7 +227,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
  * Asserts that the request is rejected or the connection closed: a client that keeps sending may be unable to read the
  * response.
  */
-async function assertCutOff(sent: Promise<Response>, status: number): Promise<void> {
+async function assertRejectedOrClosed(sent: Promise<HttpResponse>, status: number): Promise<void> {
   try {
     assert.equal((await sent).status, status);
   } catch (error) {
@@ -240,7 +243,7 @@ async function headOf(
   lines: readonly string[],
   path = '/',
   { method = 'GET', body = '' } = {},
-): Promise<Response> {
+): Promise<HttpResponse> {
   const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...lines];
   return responseOf(await sendBytes(port, `${head.join('\r\n')}\r\n\r\n${body}`));
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { type Entrance, fileEntrances, folderEntrances, json, uploadTo } from '../faults/entrances.ts';
+import { json, type NamedRequest, requestsForFile, requestsForFolder, uploadRequest } from '../faults/path-requests.ts';
 import { isFullForm } from '../full-forms.ts';
 import { escapePath, jsonOf } from '../http/client.ts';
-import { type House, startHouse } from './house.ts';
+import { type AttackedService, startAttackedService } from './attacked-service.ts';
 
 /** Names that start with `mine`, or that software could mistake for it. */
 const SIBLINGS = ['mine2', 'Mine', 'mi', 'mine%2f'];
@@ -17,27 +17,27 @@ const DECOMPOSED = 'cafe\u0301';
 
 it('denies access to a folder whose name resembles or starts with that of a granted folder', async (t) => {
   const siblings = [...SIBLINGS, ...(isFullForm ? MORE_SIBLINGS : []), DECOMPOSED];
-  const house = await startHouse(t, {
+  const service = await startAttackedService(t, {
     closed: siblings.map((name) => `${name}/`),
     grants: [{ folder: `/${COMPOSED}/`, rights: ['read', 'write', 'manage'] }],
   });
-  assert.equal((await house.attack('/file/mine/note.txt')).status, 200);
+  assert.equal((await service.attack('/file/mine/note.txt')).status, 200);
 
   for (const sibling of siblings) {
     await t.test(JSON.stringify(sibling), async () => {
-      const secret = await house.requestAsOwner(`/file/${escapePath(sibling)}/secret.txt`);
+      const secret = await service.requestAsOwner(`/file/${escapePath(sibling)}/secret.txt`);
       assert.equal(secret.status, 200, 'The secret exists.');
-      await assertClosed(house, fileEntrances(`${sibling}/secret.txt`));
-      await assertClosed(house, folderEntrances(sibling));
-      await assertClosed(house, folderEntrances(`${sibling}/folder`));
-      await assertClosed(house, carry('mine/note.txt', 'mine/folder', sibling));
-      await house.assertUntouched(sibling);
+      await assertClosed(service, requestsForFile(`${sibling}/secret.txt`));
+      await assertClosed(service, requestsForFolder(sibling));
+      await assertClosed(service, requestsForFolder(`${sibling}/folder`));
+      await assertClosed(service, transfersBetween('mine/note.txt', 'mine/folder', sibling));
+      await service.assertUntouched(sibling);
     });
   }
 
   await t.test('omits the similarly named folders from the root listing', async () => {
-    await mkdir(join(house.root, COMPOSED));
-    const { entries } = jsonOf(await house.attack('/')) as { entries: { path: string }[] };
+    await mkdir(join(service.root, COMPOSED));
+    const { entries } = jsonOf(await service.attack('/')) as { entries: { path: string }[] };
     assert.deepEqual(
       entries.map(({ path }) => path),
       [`${COMPOSED}/`, 'mine/'],
@@ -46,40 +46,42 @@ it('denies access to a folder whose name resembles or starts with that of a gran
 });
 
 it('denies access to a file that has the name of a granted folder', async (t) => {
-  const house = await startHouse(t, { grants: [{ folder: '/gone/', rights: ['read', 'write', 'manage'] }] });
-  await writeFile(join(house.root, 'gone'), 'a file where the grant has a folder');
-  for (const [what, path, call] of fileEntrances('gone')) {
-    const { status, body } = await house.attack(path, call);
+  const service = await startAttackedService(t, {
+    grants: [{ folder: '/gone/', rights: ['read', 'write', 'manage'] }],
+  });
+  await writeFile(join(service.root, 'gone'), 'a file where the grant has a folder');
+  for (const [what, path, call] of requestsForFile('gone')) {
+    const { status, body } = await service.attack(path, call);
     assert.ok([403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
     assert.ok(!body.includes('where the grant'), what);
   }
-  const { body } = await house.requestAsOwner('/file/gone');
+  const { body } = await service.requestAsOwner('/file/gone');
   assert.equal(body.toString(), 'a file where the grant has a folder');
 });
 
 it('does not copy, move or overwrite a denied folder inside a granted folder', async (t) => {
   const closed = ['mine/closed/', 'mine/deep/er/closed/'];
-  const house = await startHouse(t, {
+  const service = await startAttackedService(t, {
     closed,
     grants: [...closed.map((folder) => ({ folder: `/${folder}`, rights: [] })), { folder: '/box/', rights: ['write'] }],
   });
   // Entries that would replace the contents of a closed folder, if their folder replaced its parent.
-  await mkdir(join(house.root, 'mine/look-alike/closed'), { recursive: true });
-  await writeFile(join(house.root, 'mine/look-alike/closed/secret.txt'), 'planted');
-  assert.equal((await house.requestAsOwner('/file/mine/closed/secret.txt')).status, 200);
+  await mkdir(join(service.root, 'mine/look-alike/closed'), { recursive: true });
+  await writeFile(join(service.root, 'mine/look-alike/closed/secret.txt'), 'planted');
+  assert.equal((await service.requestAsOwner('/file/mine/closed/secret.txt')).status, 200);
 
   await t.test('denies requests for paths inside the denied folder', async () => {
     for (const folder of ['mine/closed', 'mine/deep/er/closed']) {
-      await assertClosed(house, fileEntrances(`${folder}/secret.txt`));
-      await assertClosed(house, folderEntrances(folder));
-      await assertClosed(house, carry('mine/note.txt', 'mine/folder', folder));
+      await assertClosed(service, requestsForFile(`${folder}/secret.txt`));
+      await assertClosed(service, requestsForFolder(folder));
+      await assertClosed(service, transfersBetween('mine/note.txt', 'mine/folder', folder));
     }
   });
 
   await t.test('denies operations on its parent folders', async () => {
     const folder = (source: string, destination: string, overwrite = true) =>
       json({ source, destination, is_folder: true, overwrite });
-    const around: Entrance[] = [
+    const requests: NamedRequest[] = [
       ['delete all', '/delete_folder/mine', { method: 'DELETE' }],
       ['delete its parent folder', '/delete_folder/mine/deep', { method: 'DELETE' }],
       ['rename all', '/rename_folder/mine', json({ newName: 'mine3' })],
@@ -93,18 +95,22 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
       ['copy a look-alike over its parent folder', '/copy', folder('mine/look-alike', 'mine')],
       ['move a look-alike over its parent folder', '/move', folder('mine/look-alike', 'mine')],
       ['copy a look-alike over a nested parent folder', '/copy', folder('mine/look-alike', 'mine/deep/er')],
-      ['copy a look-alike over a nested parent folder, without overwrite', '/copy', folder('mine/look-alike', 'mine/deep/er', false)],
+      [
+        'copy a look-alike over a nested parent folder, without overwrite',
+        '/copy',
+        folder('mine/look-alike', 'mine/deep/er', false),
+      ],
     ];
-    await assertClosed(house, around);
+    await assertClosed(service, requests);
   });
 
   await t.test('omits the denied folder from every page of a listing', async () => {
-    const { entries } = jsonOf(await house.attack('/mine')) as { entries: { name: string }[] };
+    const { entries } = jsonOf(await service.attack('/mine')) as { entries: { name: string }[] };
     assert.ok(entries.length > 3);
     let cursor = '';
     for (const { name } of entries) {
       assert.notEqual(name, 'closed');
-      const page = jsonOf(await house.attack(`/mine?limit=1${cursor}`)) as {
+      const page = jsonOf(await service.attack(`/mine?limit=1${cursor}`)) as {
         entries: { name: string }[];
         cursor?: string;
       };
@@ -115,12 +121,12 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
       cursor = `&cursor=${encodeURIComponent(page.cursor ?? '')}`;
     }
   });
-  await house.assertUntouched('the closed folders');
+  await service.assertUntouched('the closed folders');
 });
 
 /** Returns requests of a user with all permissions in one folder, which copy files into another one or out of it. */
-function carry(file: string, folder: string, closed: string): Entrance[] {
-  return [false, true].flatMap((overwrite): Entrance[] => {
+function transfersBetween(file: string, folder: string, closed: string): NamedRequest[] {
+  return [false, true].flatMap((overwrite): NamedRequest[] => {
     const transfer = (source: string, destination: string, isFolder: boolean) =>
       json({ source, destination, is_folder: isFolder, overwrite });
     return [
@@ -134,14 +140,14 @@ function carry(file: string, folder: string, closed: string): Entrance[] {
       ['copy it', '/copy', transfer(closed, `${folder}/taken`, true)],
       ['move it', '/move', transfer(closed, `${folder}/taken`, true)],
       ['move a folder in it', '/move', transfer(`${closed}/folder`, `${folder}/taken`, true)],
-      uploadTo(`${closed}/new.txt`, 'prefix first'),
-      uploadTo(`${closed}/secret.txt`, 'file first'),
+      uploadRequest(`${closed}/new.txt`, 'prefix first'),
+      uploadRequest(`${closed}/secret.txt`, 'file first'),
     ];
   });
 }
 
 /** Asserts that each request returns 403. A user with all permissions would get another status. */
-async function assertClosed({ attack }: House, entrances: readonly Entrance[]): Promise<void> {
+async function assertClosed({ attack }: AttackedService, entrances: readonly NamedRequest[]): Promise<void> {
   for (const [what, path, call] of entrances) {
     const { status, body } = await attack(path, call);
     assert.equal(status, 403, `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`);

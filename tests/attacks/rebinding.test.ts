@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
-import { type Response, responseOf, sendBytes } from '../http/client.ts';
+import { type HttpResponse, responseOf, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what this machine has for itself';
 
@@ -66,7 +66,7 @@ const OWN = [
 describe('A web page that uses DNS rebinding', () => {
   it('is rejected by a service restricted to loopback', async (t) => {
     const { holdall } = await serve(t, {});
-    await assertOwnAlone(holdall, FOREIGN, OWN);
+    await assertOnlyOwnHost(holdall, FOREIGN, OWN);
     for (const host of ['evil.test', 'localhost.evil.test:PORT']) await assertNothingChanges(holdall, host);
   });
 
@@ -75,7 +75,7 @@ describe('A web page that uses DNS rebinding', () => {
     const nearly = ['files.example.org.evil.test', 'evilfiles.example.org', 'example.org', 'sub.files.example.org'];
     const known = ['files.example.org', 'FILES.example.org:443', 'files.example.org.', 'files.example.org:8443'];
     const foreign = isFullForm ? FOREIGN : FOREIGN.slice(0, 8);
-    await assertOwnAlone(holdall, [...foreign, ...nearly], [...OWN, ...known]);
+    await assertOnlyOwnHost(holdall, [...foreign, ...nearly], [...OWN, ...known]);
     await assertNothingChanges(holdall, 'evil.test');
   });
 
@@ -145,7 +145,7 @@ interface Request {
 async function request(
   { port }: Holdall,
   { host, target = '/file/secret.txt', method = 'GET', more = [], body = '' }: Request,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const lines = [
     `${method} ${target} HTTP/1.1`,
     `Host: ${host.replace('PORT', String(port))}`,
@@ -156,7 +156,7 @@ async function request(
   return responseOf(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
 }
 
-async function assertOwnAlone(holdall: Holdall, foreign: readonly string[], own: readonly string[]): Promise<void> {
+async function assertOnlyOwnHost(holdall: Holdall, foreign: readonly string[], own: readonly string[]): Promise<void> {
   for (const host of foreign) {
     for (const target of ['/file/secret.txt', '/', '/-/session', '/-/openapi.json']) {
       assertRefused(await request(holdall, { host, target }), `${target} ${JSON.stringify(host)}`);
@@ -181,7 +181,7 @@ async function assertNothingChanges(holdall: Holdall, host: string): Promise<voi
   assert.equal((await request(holdall, { host: 'localhost', target: '/file/taken.txt' })).status, 404);
 }
 
-function assertRefused({ status, body }: Response, what: string): void {
+function assertRefused({ status, body }: HttpResponse, what: string): void {
   assert.ok(status === 403 || status === 400, `${what}: ${status} ${body.toString()}`);
   assert.ok(!body.includes(SECRET), what);
 }

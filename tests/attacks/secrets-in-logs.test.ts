@@ -12,7 +12,7 @@ import { startIdentityProvider } from '../../testing/servers/identity-provider.t
 import { startKeyServer } from '../../testing/servers/key-server.ts';
 import { startRedis } from '../../testing/servers/redis.ts';
 import { until } from '../../testing/until.ts';
-import { postJson, type Response, send } from '../http/client.ts';
+import { type HttpResponse, postJson, send } from '../http/client.ts';
 import { createBrowser } from '../http/sign-in/browser.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -81,7 +81,7 @@ it('prints no secret at any log level', async (t) => {
   });
   await until('Redis is reached', () => holdall.printed().includes('Redis connected'));
   const request = (headers: Readonly<Record<string, string>>, path = '/file/note.txt') => send(port, path, { headers });
-  const expect = async (what: string, expected: number, ...responses: Promise<Response>[]) => {
+  const expect = async (what: string, expected: number, ...responses: Promise<HttpResponse>[]) => {
     for (const { status, body } of await Promise.all(responses))
       assert.equal(status, expected, `${what}: ${body.toString()}`);
   };
@@ -183,7 +183,7 @@ it('prints no secret at any log level', async (t) => {
       return browser.send(Number(at), pathname + search, { headers: { host } });
     };
     /** Signs in at the provider, and returns the callback URL. */
-    const depart = async (what: string): Promise<string> => {
+    const signInAtProvider = async (what: string): Promise<string> => {
       let response = await step('/-/sign-in?return=folder/');
       for (const name of ['state', 'nonce', 'code_challenge']) {
         keep(`the ${name} of ${what}`, new URL(response.headers.location ?? '').searchParams.get(name) ?? '');
@@ -197,17 +197,23 @@ it('prints no secret at any log level', async (t) => {
       keep(`the code of ${what}`, new URL(response.headers.location).searchParams.get('code') ?? '');
       return response.headers.location;
     };
-    await expect('the callback', 302, step(await depart('a good sign-in')));
+    await expect('the callback', 302, step(await signInAtProvider('a good sign-in')));
     keep('the session of a provider', browser.cookies(port).get('holdall') ?? '');
 
-    const altered = (await depart('one with another code')).replace(/code=[^&]*/, 'code=code-of-another-user');
+    const altered = (await signInAtProvider('one with another code')).replace(
+      /code=[^&]*/,
+      'code=code-of-another-user',
+    );
     keep('a code of another user', 'code-of-another-user');
     await expect('with another code', 400, step(altered));
-    const stateless = (await depart('one with another state')).replace(/state=[^&]*/, 'state=state-of-another-user');
+    const stateless = (await signInAtProvider('one with another state')).replace(
+      /state=[^&]*/,
+      'state=state-of-another-user',
+    );
     await expect('with another state', 400, step(stateless));
-    const late = await depart('a late one');
+    const late = await signInAtProvider('a late one');
     await expect('without stored state', 400, send(port, new URL(late).pathname + new URL(late).search));
-    provider.isUp = false;
+    provider.isAvailable = false;
     await expect('while it is down', 503, step(late));
   });
 
@@ -309,7 +315,7 @@ async function startIssuer(t: TestContext) {
   atEnd(t, () => keys.stop());
   const [own, other] = [await generateKeyPair('ES256'), await generateKeyPair('ES256')];
   const known = { keys: [{ ...(await exportJWK(own.publicKey)), kid: 'own', alg: 'ES256' }] };
-  keys.answer('/jwks', 500);
+  keys.setResponse('/jwks', 500);
   const sign = (claims: Record<string, string>, key: typeof own, kid: string) =>
     new SignJWT(claims)
       .setProtectedHeader({ alg: 'ES256', kid })
@@ -319,7 +325,7 @@ async function startIssuer(t: TestContext) {
   return {
     url: keys.issuer,
     /** Publishes the keys. */
-    start: () => keys.answer('/jwks', known),
+    start: () => keys.setResponse('/jwks', known),
     issue: (claims: Record<string, string>) => sign(claims, own, 'own'),
     issueByOther: (claims: Record<string, string>) => sign(claims, other, 'other'),
   };

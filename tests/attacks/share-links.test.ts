@@ -6,10 +6,10 @@ import { after, before, beforeEach, describe, it, type TestContext } from 'node:
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { form, json } from '../access/guarded-service.ts';
-import { photograph } from '../faults/trees.ts';
+import { snapshot } from '../faults/trees.ts';
 import { isFullForm } from '../full-forms.ts';
-import { begin, type Call, jsonOf, type Response, send } from '../http/client.ts';
-import { type House, SECRET, startHouse } from './house.ts';
+import { begin, type Call, type HttpResponse, jsonOf, send } from '../http/client.ts';
+import { type AttackedService, SECRET, startAttackedService } from './attacked-service.ts';
 import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
 
 /*
@@ -22,33 +22,33 @@ interface Target {
   readonly token: string;
   readonly id: string;
   /** Sends a request without credentials. Fails if the response contains a secret, or is a fault of the service. */
-  attack(path: string, call?: Call): Promise<Response>;
+  attack(path: string, call?: Call): Promise<HttpResponse>;
 }
 
 /** Shares `mine/folder/`, or another path. Next to it are secrets that the client may read, but visitors may not. */
-async function share(house: House, settings: object = {}): Promise<Target> {
-  const { status, body } = await house.attack('/-/links', json({ path: 'mine/folder/', ...settings }));
+async function share(service: AttackedService, settings: object = {}): Promise<Target> {
+  const { status, body } = await service.attack('/-/links', json({ path: 'mine/folder/', ...settings }));
   assert.equal(status, 200, body.toString());
   const { token, link } = JSON.parse(body.toString()) as { token: string; link: { id: string } };
-  return { token, id: link.id, attack: (path, call) => visit(house.port, token, path, call) };
+  return { token, id: link.id, attack: (path, call) => visit(service.port, token, path, call) };
 }
 
 /** Restores `mine/` to its first content, and adds secrets next to the shared folder. */
-function restore(house: House): void {
-  house.restore();
-  const mine = join(house.root, 'mine');
+function restore(service: AttackedService): void {
+  service.restore();
+  const mine = join(service.root, 'mine');
   for (const folder of ['folder2', 'folder/mine/folder']) mkdirSync(join(mine, folder), { recursive: true });
   for (const name of ['above.txt', 'folder2/secret.txt', 'folder.txt', 'note.txt.bak']) {
     writeFileSync(join(mine, name), SECRET);
   }
 }
 
-async function visit(port: number, token: string, path: string, call: Call = {}): Promise<Response> {
+async function visit(port: number, token: string, path: string, call: Call = {}): Promise<HttpResponse> {
   const response = await send(port, `/-/s/${token}${path}`, call);
   const { status, headers, body } = response;
-  const told = `${call.method ?? 'GET'} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString().slice(0, 300)}`;
-  assert.ok(!body.includes(SECRET) && !JSON.stringify(headers).includes(SECRET), told);
-  assert.ok(status < 500, told);
+  const description = `${call.method ?? 'GET'} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString().slice(0, 300)}`;
+  assert.ok(!body.includes(SECRET) && !JSON.stringify(headers).includes(SECRET), description);
+  assert.ok(status < 500, description);
   return response;
 }
 
@@ -59,32 +59,32 @@ const upload = (filename: string, fields: Readonly<Record<string, string>> = {})
   ]);
 
 /** Everything around the shared folder. */
-function photographAround({ base }: House): Promise<unknown> {
+function snapshotAround({ base }: AttackedService): Promise<unknown> {
   const paths = ['other', 'secret.txt', 'root/other', 'root/mine/above.txt', 'root/mine/folder2', 'root/mine/note.txt'];
-  return Promise.all(paths.map((path) => photograph(join(base, path))));
+  return Promise.all(paths.map((path) => snapshot(join(base, path))));
 }
 
 const METRICS_TOKEN = 'm'.repeat(32);
 
 describe('A share link', () => {
-  let house: House;
+  let service: AttackedService;
   const endings: (() => Promise<void>)[] = [];
   before(async () => {
     const settings = { LOG_LEVEL: 'debug', AUDIT_LOG: 'stdout', METRICS_TOKEN };
-    house = await startHouse({ after: (end) => void endings.push(end) }, { settings });
+    service = await startAttackedService({ after: (end) => void endings.push(end) }, { settings });
   });
   after(async () => {
     for (const end of endings) await end();
   });
-  beforeEach(() => restore(house));
+  beforeEach(() => restore(service));
 
   it('keeps visitors in the shared folder, in every spelling of a path', async () => {
-    const { attack } = await share(house, { permissions: ['read', 'write'] });
+    const { attack } = await share(service, { permissions: ['read', 'write'] });
     assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
-    const outside = await photographAround(house);
+    const outside = await snapshotAround(service);
     const spell = isFullForm ? spellingsOf : representativesOf;
     for (const goal of ['above.txt', 'folder2/secret.txt', '../other/secret.txt']) {
-      const spellings = [...spell(goal, house.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
+      const spellings = [...spell(goal, service.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
       for (const path of spellings) {
         for (const route of [
           '/file/',
@@ -111,11 +111,11 @@ describe('A share link', () => {
       for (const name of ['x', '../x', '../../x', '..\\x', '.holdall'])
         await attack('/upload', upload(name, { prefix }));
     }
-    assert.deepEqual(await photographAround(house), outside);
+    assert.deepEqual(await snapshotAround(service), outside);
   });
 
   it('shows no file next to a shared one, whatever its name begins with', async () => {
-    const { attack } = await share(house, { path: 'mine/note.txt' });
+    const { attack } = await share(service, { path: 'mine/note.txt' });
     assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
     const { entries } = jsonOf(await attack('/')) as { entries: { path: string }[] };
     assert.deepEqual(
@@ -140,11 +140,11 @@ describe('A share link', () => {
   });
 
   it('follows no symbolic links out of a shared folder', async () => {
-    const { attack } = await share(house, { permissions: ['read', 'write'] });
-    const folder = join(house.root, 'mine/folder');
+    const { attack } = await share(service, { permissions: ['read', 'write'] });
+    const folder = join(service.root, 'mine/folder');
     symlinkSync('../above.txt', join(folder, 'link.txt'));
     symlinkSync('../folder2', join(folder, 'linked'));
-    symlinkSync(join(house.base, 'secret.txt'), join(folder, 'far.txt'));
+    symlinkSync(join(service.base, 'secret.txt'), join(folder, 'far.txt'));
     for (const path of [
       '/file/link.txt',
       '/file/linked/secret.txt',
@@ -159,12 +159,12 @@ describe('A share link', () => {
     await attack('/-/zip/');
     await attack('/copy', json({ source: 'linked', destination: 'copied', is_folder: true }));
     await attack('/upload', upload('secret.txt', { prefix: 'linked' }));
-    assert.equal(readFileSync(join(house.root, 'mine/folder2/secret.txt'), 'utf8'), SECRET);
+    assert.equal(readFileSync(join(service.root, 'mine/folder2/secret.txt'), 'utf8'), SECRET);
   });
 
   it('changes nothing through a link for reading', async () => {
-    const { attack } = await share(house);
-    const contents = await photograph(join(house.root, 'mine'));
+    const { attack } = await share(service);
+    const contents = await snapshot(join(service.root, 'mine'));
     for (const [path, call] of [
       ['/upload', upload('new.txt')],
       ['/upload', upload('note.txt', { prefix: '' })],
@@ -187,12 +187,12 @@ describe('A share link', () => {
       const { status } = await attack(path, call);
       assert.ok(status >= 400, `${path}: ${status}`);
     }
-    assert.deepEqual(await photograph(join(house.root, 'mine')), contents);
+    assert.deepEqual(await snapshot(join(service.root, 'mine')), contents);
   });
 
   it('replaces no file through a link for uploads, and reveals no file', async () => {
-    const { attack } = await share(house, { permissions: ['write'] });
-    const folder = join(house.root, 'mine/folder');
+    const { attack } = await share(service, { permissions: ['write'] });
+    const folder = join(service.root, 'mine/folder');
     const contents = await Promise.all(
       ['note.txt', 'image.png', 'large.bin'].map((name) => readFile(join(folder, name))),
     );
@@ -212,7 +212,7 @@ describe('A share link', () => {
   });
 
   it('ignores headers that name another path, host or user', async () => {
-    const { attack, token } = await share(house);
+    const { attack, token } = await share(service);
     const expected = (await attack('/')).body.toString();
     const headersOfOthers: readonly Record<string, string>[] = [
       { 'x-original-url': '/file/mine/above.txt' },
@@ -234,14 +234,14 @@ describe('A share link', () => {
     ];
     for (const headers of credentials) {
       for (const path of ['/file/mine/folder/note.txt', `/file/mine/folder/note.txt?token=${token}`, '/mine/folder/']) {
-        assert.equal((await send(house.port, path, { headers })).status, 401, path);
+        assert.equal((await send(service.port, path, { headers })).status, 401, path);
       }
     }
   });
 
   it('gives visitors nothing of the responses to users', async () => {
-    const { attack } = await share(house);
-    const { headers } = await house.attack('/file/mine/folder/note.txt');
+    const { attack } = await share(service);
+    const { headers } = await service.attack('/file/mine/folder/note.txt');
     assert.match(String(headers['cache-control']), /private/);
     for (const path of ['/file/..%2fabove.txt', '/file/above.txt', '/file/mine/above.txt', '/thumb/mine/image.png']) {
       for (const condition of ['*', String(headers.etag)]) {
@@ -254,17 +254,17 @@ describe('A share link', () => {
   });
 
   it('keeps the links of a user from others, and lets users share only what they could do themselves', async () => {
-    const { id, token } = await share(house);
-    const own = await house.attack(`/-/links/${id}`);
+    const { id, token } = await share(service);
+    const own = await service.attack(`/-/links/${id}`);
     assert.equal(own.status, 200);
     assert.ok(!own.body.includes(token));
     for (const path of ['/-/links', '/-/links?below=', '/-/links?path=mine/folder/', `/-/links/${id}`]) {
-      const { body } = await send(house.port, path);
+      const { body } = await send(service.port, path);
       assert.ok(!body.includes('mine/folder') && !body.includes(token), `${path}: ${body.toString()}`);
     }
     const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"password":null}' };
     for (const call of [change, { method: 'DELETE' }]) {
-      assert.equal((await send(house.port, `/-/links/${id}`, call)).status, 404);
+      assert.equal((await send(service.port, `/-/links/${id}`, call)).status, 404);
     }
     for (const body of [
       { path: 'other/' },
@@ -274,25 +274,25 @@ describe('A share link', () => {
       { path: 'mine/../other/' },
       { path: 'mine/folder/', permissions: ['manage'] },
     ]) {
-      const { status } = await house.attack('/-/links', json(body));
+      const { status } = await service.attack('/-/links', json(body));
       assert.ok([400, 403, 404].includes(status), JSON.stringify(body));
     }
   });
 
   it('shares a path: what is moved away or deleted is no longer shared', async () => {
-    const { attack } = await share(house, { path: 'mine/note.txt' });
+    const { attack } = await share(service, { path: 'mine/note.txt' });
     const move = { source: 'mine/note.txt', destination: 'mine/elsewhere.txt', is_folder: false };
-    assert.equal((await house.attack('/move', json(move))).status, 200);
+    assert.equal((await service.attack('/move', json(move))).status, 200);
     for (const path of ['/file/note.txt', '/file/elsewhere.txt', '/']) {
       assert.ok((await attack(path)).status >= 400, path);
     }
-    const folder = await share(house);
-    rmSync(join(house.root, 'mine/folder'), { recursive: true });
+    const folder = await share(service);
+    rmSync(join(service.root, 'mine/folder'), { recursive: true });
     for (const path of ['/', '/file/note.txt']) assert.equal((await folder.attack(path)).status, 404, path);
   });
 
   it('has tokens with 192 random bits, and keeps them out of all logs and metrics', async () => {
-    const targets = [await share(house), await share(house, { password: 'correct horse' })];
+    const targets = [await share(service), await share(service, { password: 'correct horse' })];
     for (const { token, id, attack } of targets) {
       assert.match(token, /^[\w-]{32}$/);
       assert.notEqual(token, id);
@@ -315,15 +315,15 @@ describe('A share link', () => {
         '/-/s/./',
         '/-/s/x/%2e%2e/',
       ]) {
-        assert.notEqual((await send(house.port, `${prefix}${token}/file/note.txt`)).status, 200, prefix);
+        assert.notEqual((await send(service.port, `${prefix}${token}/file/note.txt`)).status, 200, prefix);
       }
       const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
-      const metrics = await send(house.port, '/-/metrics', { headers });
+      const metrics = await send(service.port, '/-/metrics', { headers });
       assert.equal(metrics.status, 200);
       assert.ok(!metrics.body.includes(token));
-      await until('the requests are logged', () => house.holdall.printed().includes(`[${id}]/-/nothing`));
+      await until('the requests are logged', () => service.holdall.printed().includes(`[${id}]/-/nothing`));
     }
-    const printed = house.holdall.printed();
+    const printed = service.holdall.printed();
     for (const { token } of targets) {
       const leaks = printed.split('\n').filter((line) => line.includes(token));
       assert.deepEqual(leaks, []);
@@ -332,13 +332,13 @@ describe('A share link', () => {
 });
 
 it('ends a link in all processes when it is revoked, expires, or its creator loses access', async (t) => {
-  const house = await startHouse(t);
-  restore(house);
-  truncateSync(join(house.root, 'mine/folder/large.bin'), 96 * 1024 * 1024);
-  const other = await startProcess(t, house);
-  const revoked = await share(house);
-  const expiring = await share(house);
-  const orphaned = await share(house);
+  const service = await startAttackedService(t);
+  restore(service);
+  truncateSync(join(service.root, 'mine/folder/large.bin'), 96 * 1024 * 1024);
+  const other = await startProcess(t, service);
+  const revoked = await share(service);
+  const expiring = await share(service);
+  const orphaned = await share(service);
   const signedUrls = new Map<Target, string>();
   for (const link of [revoked, expiring, orphaned]) {
     const { status, headers } = await visit(other.port, link.token, '/file/large.bin');
@@ -346,7 +346,7 @@ it('ends a link in all processes when it is revoked, expires, or its creator los
     signedUrls.set(link, String(headers.location).slice(2));
   }
   const isGone = async (link: Target) => {
-    for (const { port } of [house, other]) {
+    for (const { port } of [service, other]) {
       for (const path of ['/', '/file/note.txt', '/-/link', signedUrls.get(link) ?? '']) {
         const { status, body } = await send(port, `/-/s/${link.token}${path}`, { headers: { range: 'bytes=0-0' } });
         if (status !== 404 || !body.includes('link-not-found')) return false;
@@ -356,35 +356,35 @@ it('ends a link in all processes when it is revoked, expires, or its creator los
   };
 
   // Not read, so that the response waits for its client.
-  const response = await begin(other.port, `/-/s/${revoked.token}${signedUrls.get(revoked)}`).answer;
+  const response = await begin(other.port, `/-/s/${revoked.token}${signedUrls.get(revoked)}`).response;
   response.on('error', () => {});
   assert.equal(response.statusCode, 200);
-  assert.equal((await house.attack(`/-/links/${revoked.id}`, { method: 'DELETE' })).status, 200);
+  assert.equal((await service.attack(`/-/links/${revoked.id}`, { method: 'DELETE' })).status, 200);
   assert.ok(await isGone(revoked));
   await until('the response of the other process has ended', () =>
     other.log.some((line) => line['link'] === revoked.id && line['status'] === 499),
   );
 
   const expiry = { ...json({ expiresAt: new Date(Date.now() + 500).toISOString() }), method: 'PATCH' };
-  const changed = await house.attack(`/-/links/${expiring.id}`, expiry);
+  const changed = await service.attack(`/-/links/${expiring.id}`, expiry);
   assert.equal(changed.status, 200, changed.body.toString());
   await until('the link has expired everywhere', () => isGone(expiring));
 
-  const policy = JSON.parse(await readFile(house.accessFile, 'utf8')) as {
+  const policy = JSON.parse(await readFile(service.accessFile, 'utf8')) as {
     people: Record<string, unknown>;
     grants: readonly object[];
   };
-  await writeFile(house.accessFile, JSON.stringify({ ...policy, grants: policy.grants.slice(0, 1) }));
+  await writeFile(service.accessFile, JSON.stringify({ ...policy, grants: policy.grants.slice(0, 1) }));
   await until('the link ended with the grant', () => isGone(orphaned));
-  await writeFile(house.accessFile, JSON.stringify(policy));
+  await writeFile(service.accessFile, JSON.stringify(policy));
   await until('the link works again with the grant', async () => (await orphaned.attack('/')).status === 200);
   const { client: _, ...people } = policy.people;
   const grants = [{ folder: '/', to: 'everyone', rights: ['read'] }];
-  await writeFile(house.accessFile, JSON.stringify({ people, grants }));
+  await writeFile(service.accessFile, JSON.stringify({ people, grants }));
   await until('the link ended with the user', () => isGone(orphaned));
 });
 
 /** Another process that serves the same folder, with the same database and access file. */
-function startProcess(t: TestContext, { root, accessFile }: House): Promise<Holdall> {
+function startProcess(t: TestContext, { root, accessFile }: AttackedService): Promise<Holdall> {
   return startHoldall(t, { root, settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', AUDIT_LOG: 'off' } });
 }

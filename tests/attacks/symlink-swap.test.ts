@@ -3,56 +3,60 @@ import { readFileSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { type Entrance, fileEntrances, folderEntrances, json, uploadTo } from '../faults/entrances.ts';
+import { json, type NamedRequest, requestsForFile, requestsForFolder, uploadRequest } from '../faults/path-requests.ts';
 import { startSwapping, stopSwapping } from '../faults/swapping.ts';
 import { isFullForm } from '../full-forms.ts';
 import { contentsOf } from '../process/temporary-files.ts';
-import { type House, SECRET, startHouse } from './house.ts';
+import { type AttackedService, SECRET, startAttackedService } from './attacked-service.ts';
 
 const ROUNDS = isFullForm ? 15 : 7;
 
 it('does not follow a symbolic link from a granted folder to another folder', async (t) => {
-  const house = await startHouse(t);
-  const links = { 'by its path': join(house.root, 'other'), 'by dots': '../other', outside: join(house.base, 'other') };
+  const service = await startAttackedService(t);
+  const links = {
+    'by its path': join(service.root, 'other'),
+    'by dots': '../other',
+    outside: join(service.base, 'other'),
+  };
 
   await t.test('rejects every request through a static link', async () => {
     for (const [name, target] of Object.entries(links)) {
-      await symlink(target, join(house.root, 'mine', name));
+      await symlink(target, join(service.root, 'mine', name));
       const entrances = [
-        ...fileEntrances(`mine/${name}/secret.txt`),
-        ...fileEntrances(`mine/${name}/image.png`),
-        ...folderEntrances(`mine/${name}`),
-        ...folderEntrances(`mine/${name}/folder`),
+        ...requestsForFile(`mine/${name}/secret.txt`),
+        ...requestsForFile(`mine/${name}/image.png`),
+        ...requestsForFolder(`mine/${name}`),
+        ...requestsForFolder(`mine/${name}/folder`),
       ];
       for (const [what, path, call] of entrances) {
-        const { status, body } = await house.attack(path, call);
+        const { status, body } = await service.attack(path, call);
         // The status is 403 for requests that would write to the root.
         assert.ok([403, 404, 409].includes(status), `${what} ${path}: ${status} ${body.toString()}`);
       }
     }
-    await house.assertUntouched('a link');
+    await service.assertUntouched('a link');
   });
 
   for (const [name, target] of Object.entries(links)) {
     await t.test(`rejects access through a link (${name}) swapped with a folder during requests`, async (test) => {
-      house.restore();
+      service.restore();
       const files = ['secret.txt', 'victim'];
-      const swapper = await startSwapping(test, join(house.root, 'mine'), { names: ['swapped'], target, files });
+      const swapper = await startSwapping(test, join(service.root, 'mine'), { names: ['swapped'], target, files });
       const statuses = new Set<number>();
       for (let round = 0; round < ROUNDS; round++) {
-        const responses = requests(round).map(([, path, call]) => house.attack(path, call));
+        const responses = requests(round).map(([, path, call]) => service.attack(path, call));
         for (const { status } of await Promise.all(responses)) statuses.add(status);
       }
       await stopSwapping(swapper);
       assert.ok(statuses.has(200) && statuses.has(404), `Requests met both entries: ${[...statuses].join()}`);
-      await house.assertUntouched(name);
-      await assertNothingTaken(house);
+      await service.assertUntouched(name);
+      await assertNoSecretIn(service);
     });
   }
 });
 
 /** The concurrent requests. Their copies and moves end in `mine/` again. */
-function requests(round: number): Entrance[] {
+function requests(round: number): NamedRequest[] {
   const transfer = (source: string, destination: string, isFolder: boolean) =>
     json({ source, destination, is_folder: isFolder, overwrite: true });
   return [
@@ -70,13 +74,13 @@ function requests(round: number): Entrance[] {
     ['move to', '/move', transfer('mine/note.txt', 'mine/swapped/secret.txt', false)],
     ['copy to', '/copy', transfer('mine/note.txt', 'mine/swapped/new.txt', false)],
     ['copy all to', '/copy', transfer('mine/folder', 'mine/swapped', true)],
-    uploadTo('mine/swapped/secret.txt', 'prefix first'),
-    uploadTo(`mine/swapped/new ${round}`, 'file first'),
+    uploadRequest('mine/swapped/secret.txt', 'prefix first'),
+    uploadRequest(`mine/swapped/new ${round}`, 'file first'),
     ['create a folder', '/create_folder', json({ path: `mine/swapped/made ${round}/deep` })],
   ];
 }
 
-async function assertNothingTaken({ root }: House): Promise<void> {
+async function assertNoSecretIn({ root }: AttackedService): Promise<void> {
   const mine = join(root, 'mine');
   for (const path of await contentsOf(mine)) {
     const isTaken = path.includes(SECRET) || (path.endsWith('.txt') && holdsSecret(join(mine, path)));

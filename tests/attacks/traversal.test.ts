@@ -1,70 +1,70 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { encodeCursor } from '../../src/model/page.ts';
-import { json } from '../faults/entrances.ts';
+import { json } from '../faults/path-requests.ts';
 import { isFullForm } from '../full-forms.ts';
-import { BOUNDARY, formOf, jsonOf, type Response } from '../http/client.ts';
-import { type Attack, SECRET, startHouse } from './house.ts';
+import { BOUNDARY, formOf, type HttpResponse, jsonOf } from '../http/client.ts';
+import { type Attack, SECRET, startAttackedService } from './attacked-service.ts';
 import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
 
 it('rejects path traversal out of a granted folder in every encoding', async (t) => {
-  const house = await startHouse(t);
-  const secret = await house.requestAsOwner('/file/other/secret.txt');
+  const service = await startAttackedService(t);
+  const secret = await service.requestAsOwner('/file/other/secret.txt');
   assert.equal(`${secret.status} ${secret.body.toString()}`, `200 ${SECRET}`, 'The secret exists.');
 
   for (const parameter of PARAMETERS) {
     await t.test(parameter.name, async () => {
-      house.restore();
-      const good = await house.attack(...parameter.request(parameter.works));
-      assert.equal(good.status, 200, `The permitted value works: ${good.body.toString()}`);
-      house.restore();
-      const plain = await house.attack(...parameter.request(parameter.goal));
-      const expected = parameter.plainly ?? [400, 403, 404];
+      service.restore();
+      const allowed = await service.attack(...parameter.request(parameter.permitted));
+      assert.equal(allowed.status, 200, `The permitted value permitted: ${allowed.body.toString()}`);
+      service.restore();
+      const plain = await service.attack(...parameter.request(parameter.target));
+      const expected = parameter.plainStatuses ?? [400, 403, 404];
       assert.ok(expected.includes(plain.status), `${plain.status} ${plain.body.toString()}`);
 
       const spell = isFullForm || OF_EACH_PARSER.has(parameter.name) ? spellingsOf : representativesOf;
-      const spellings = spell(parameter.goal, house.base);
+      const spellings = spell(parameter.target, service.base);
       for (const form of parameter.isText ? textsOf(spellings) : spellings) {
-        const response = await house.attack(...parameter.request(form));
+        const response = await service.attack(...parameter.request(form));
         parameter.check?.(response, form);
-        if (parameter.changes && response.status === 200) house.restore();
+        if (parameter.changes && response.status === 200) service.restore();
       }
-      await house.assertUntouched(parameter.name);
+      await service.assertUntouched(parameter.name);
     });
   }
 
   await t.test('rejects path traversal in a signed URL', async () => {
-    house.restore();
-    const { headers } = await house.attack('/file/mine/large.bin');
-    const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1:${house.port}/file/mine/`);
-    assert.equal((await house.attack(pathname + search)).status, 200);
+    service.restore();
+    const { headers } = await service.attack('/file/mine/large.bin');
+    const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1:${service.port}/file/mine/`);
+    assert.equal((await service.attack(pathname + search)).status, 200);
     for (const form of [
-      ...(isFullForm ? spellingsOf : representativesOf)('other/secret.txt', house.base),
+      ...(isFullForm ? spellingsOf : representativesOf)('other/secret.txt', service.base),
       'mine/folder/large.bin',
       'mine/large.bin/',
       'MINE/large.bin',
     ]) {
-      const { status, body } = await house.attack(`/-/signed/${form}${search}`, { headers: { authorization: '' } });
+      const { status, body } = await service.attack(`/-/signed/${form}${search}`, { headers: { authorization: '' } });
       assert.ok([400, 403, 404].includes(status), `${form}: ${status} ${body.toString()}`);
     }
   });
 
   await t.test('rejects path traversal in the asset paths of the web UI and the documentation', async () => {
-    const page = await house.attack('/mine/', { headers: { accept: 'text/html' } });
+    const page = await service.attack('/mine/', { headers: { accept: 'text/html' } });
     const asset =
       /[^"]*\/-\/assets\/[^"]+\.js/.exec(page.body.toString())?.[0] ?? assert.fail('The page has no script.');
-    assert.equal((await house.attack(new URL(asset, 'http://service/mine/').pathname)).status, 200);
-    assert.equal((await house.attack('/-/docs/api-reference.js')).status, 200);
-    const goal = `${'../'.repeat(12)}${house.base.slice(1)}/secret.txt`;
+    assert.equal((await service.attack(new URL(asset, 'http://service/mine/').pathname)).status, 200);
+    assert.equal((await service.attack('/-/docs/api-reference.js')).status, 200);
+    const target = `${'../'.repeat(12)}${service.base.slice(1)}/secret.txt`;
     for (const folder of ['/-/assets/', '/-/docs/', '/-/']) {
       const spell = isFullForm || folder === '/-/docs/' ? spellingsOf : representativesOf;
-      for (const form of spell(goal, house.base)) {
-        const { status, body } = await house.attack(`${folder}${form}`, { headers: { authorization: '' } });
+      for (const form of spell(target, service.base)) {
+        const { status, body } = await service.attack(`${folder}${form}`, { headers: { authorization: '' } });
         assert.ok(status >= 400, `${folder}${form}: ${status} ${body.toString()}`);
       }
     }
   });
-  await house.assertUntouched('after all attacks');
+  await service.assertUntouched('after all attacks');
 });
 
 /** One parameter for each decoder of paths: URL, query, JSON and form. These get all spellings. */
@@ -80,31 +80,31 @@ interface Parameter {
   readonly name: string;
   readonly request: (form: string) => Attack;
   /** A permitted value. */
-  readonly works: string;
+  readonly permitted: string;
   /** The target of the attack. */
-  readonly goal: string;
+  readonly target: string;
   /** The statuses for the target in its plain spelling. Default: those of a refusal. */
-  readonly plainly?: readonly number[];
+  readonly plainStatuses?: readonly number[];
   /** Whether the value is a text without URL encoding. */
   readonly isText?: true;
   readonly changes?: true;
   /** Checks every response. */
-  readonly check?: (response: Response, form: string) => void;
+  readonly check?: (response: HttpResponse, form: string) => void;
 }
 
-const onFile = { works: 'mine/image.png', goal: 'other/image.png' } as const;
-const onFolder = { works: 'mine/folder', goal: 'other/folder' } as const;
-const toFile = { works: 'mine/new.txt', goal: 'other/new.txt', isText: true, changes: true } as const;
-const toFolder = { works: 'mine/new', goal: 'other/new', isText: true, changes: true } as const;
+const onFile = { permitted: 'mine/image.png', target: 'other/image.png' } as const;
+const onFolder = { permitted: 'mine/folder', target: 'other/folder' } as const;
+const toFile = { permitted: 'mine/new.txt', target: 'other/new.txt', isText: true, changes: true } as const;
+const toFolder = { permitted: 'mine/new', target: 'other/new', isText: true, changes: true } as const;
 
 const reads = {
-  check: ({ status, body }: Response, form: string) =>
+  check: ({ status, body }: HttpResponse, form: string) =>
     assert.ok(status >= 400, `${form}: ${status} ${body.toString()}`),
 } as const;
 
 /** A listing can be that of the client's own folder by another name, but never one of another folder. */
 const lists = {
-  check: (response: Response, form: string) => {
+  check: (response: HttpResponse, form: string) => {
     if (response.status >= 400) return;
     assert.match(String(jsonOf(response)['prefix']), /^(?:mine\/.*)?$/, form);
     assert.doesNotMatch(response.body.toString(), /"(?:other|secret)/, form);
@@ -150,24 +150,24 @@ const PARAMETERS: readonly Parameter[] = [
     name: 'prefix of a query, below a path',
     request: (form) => [`/mine?prefix=${form}`],
     ...onFolder,
-    works: 'mine',
+    permitted: 'mine',
     ...lists,
   },
   {
     name: 'cursor of the root',
     request: (form) => [`/?cursor=${encodeCursor({ last: form })}`],
-    works: 'mine/',
-    goal: '../',
+    permitted: 'mine/',
+    target: '../',
     // The cursor is a position in a list of visible entries only.
-    plainly: [200],
+    plainStatuses: [200],
     isText: true,
     ...lists,
   },
   {
     name: 'cursor of a folder',
     request: (form) => [`/mine?cursor=${encodeCursor({ last: form })}`],
-    works: 'mine/folder/',
-    goal: '../other/a',
+    permitted: 'mine/folder/',
+    target: '../other/a',
     isText: true,
     ...lists,
   },
@@ -190,15 +190,15 @@ const PARAMETERS: readonly Parameter[] = [
     name: 'newName of a file',
     request: (newName) => ['/rename/mine/note.txt', json({ newName, overwrite: true })],
     ...toFile,
-    works: 'new.txt',
-    goal: '../other/new.txt',
+    permitted: 'new.txt',
+    target: '../other/new.txt',
   },
   {
     name: 'newName of a folder',
     request: (newName) => ['/rename_folder/mine/folder', json({ newName, overwrite: true })],
     ...toFolder,
-    works: 'new',
-    goal: '../other/new',
+    permitted: 'new',
+    target: '../other/new',
   },
   ...transfers,
   { name: '/create_folder', request: (path) => ['/create_folder', json({ path })], ...toFolder },
@@ -208,8 +208,8 @@ const PARAMETERS: readonly Parameter[] = [
       name: `file name of an upload, ${order}`,
       request: (form) => upload('mine/', form, order),
       ...toFile,
-      works: 'new.txt',
-      goal: '..',
+      permitted: 'new.txt',
+      target: '..',
     },
   ]),
 ];

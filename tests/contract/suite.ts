@@ -25,7 +25,7 @@ export function storeContract(backend: Backend): void {
     afterEach(() => close());
 
     /** Returns the entry of `write`, with a modification time if the store could not return one. */
-    const asTold = (written: FileEntry, known: FileEntry): FileEntry => {
+    const withKnownTime = (written: FileEntry, known: FileEntry): FileEntry => {
       if (!backend.lacks['times-of-writes']) return written;
       assert.equal(written.modified, null);
       return { ...written, modified: known.modified };
@@ -198,7 +198,7 @@ export function storeContract(backend: Backend): void {
         });
         assert.equal(written.size, bytes.length);
         const read = await store.read(file('a/b.bin'));
-        assert.deepEqual(read.file, asTold(written, read.file));
+        assert.deepEqual(read.file, withKnownTime(written, read.file));
         assertSameBytes(await buffer(read.body), bytes);
         await store.write(file('empty'), { body: Readable.from([]), size: 0, type: 'x/y' });
         assert.equal(await textOf(store, 'empty'), '');
@@ -234,8 +234,8 @@ export function storeContract(backend: Backend): void {
         const after = await store.write(file('a'), upload('short'));
         assert.equal(await textOf(store, 'a'), 'short');
         assert.notEqual(after.etag, before.etag);
-        const told = await store.stat(file('a'));
-        assert.deepEqual(told, asTold(after, told));
+        const entry = await store.stat(file('a'));
+        assert.deepEqual(entry, withKnownTime(after, entry));
       });
 
       it('gives a reader a single version during concurrent writes', async () => {

@@ -225,7 +225,7 @@ describe('The request sequences of WebDAV clients', () => {
       const sending = beginUpload(service.port, headers, { method: 'PUT', path: `${service.path}kept.bin` });
       await sending.write(half);
       await untilStaged(service.root, half.length);
-      sending.leave();
+      sending.disconnect();
       await untilNoTemporaryFiles(service.root);
       assert.equal(await textAt('kept.bin'), 'old content');
     }

@@ -42,9 +42,9 @@ describe('The monitoring configuration', () => {
   });
 
   it('uses only existing metrics and labels in rules and dashboard', async () => {
-    const told = (await createMetrics('1').read()) as { name: string; type: string }[];
+    const metrics = (await createMetrics('1').read()) as { name: string; type: string }[];
     const known = new Set(
-      told.flatMap(({ name, type }) =>
+      metrics.flatMap(({ name, type }) =>
         type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
       ),
     );

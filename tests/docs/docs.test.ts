@@ -140,12 +140,12 @@ describe('The documentation', () => {
     metrics.storeCallCompleted({ operation: 'stat', outcome: 'ok', seconds: 1 });
     metrics.webhookAttempted('delivered');
     metrics.thumbnailServed('cache');
-    const told = (await metrics.read()) as {
+    const metricList = (await metrics.read()) as {
       name: string;
       type: string;
       values: { labels: Record<string, string> }[];
     }[];
-    const counted = told
+    const counted = metricList
       .filter(({ name }) => name.startsWith('holdall_'))
       .map(({ name, type, values: [value] }) => [
         name.slice('holdall_'.length),

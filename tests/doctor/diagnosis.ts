@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { runCli } from '../../testing/cli.ts';
 
 /** One finding, in the form of `holdall doctor --json`. */
-interface Told {
+interface Finding {
   readonly check: string;
   readonly status: string;
   readonly found: string;
@@ -11,11 +11,11 @@ interface Told {
 
 export interface Diagnosis {
   readonly code: number;
-  readonly findings: readonly Told[];
+  readonly findings: readonly Finding[];
   /** The complete output. */
   readonly printed: string;
   /** Returns the only finding of a check. */
-  of(check: string): Told;
+  of(check: string): Finding;
   /** Returns the names of the checks with a status, except for those that depend on the machine that runs the tests. */
   with(status: string): string[];
 }
@@ -33,7 +33,7 @@ export async function diagnose(
     environment: { WORKERS: '1', UPLOAD_CHUNK_SIZE: '8MiB', ...environment },
   });
   assert.equal(stderr, '');
-  const { findings, success } = JSON.parse(stdout) as { findings: readonly Told[]; success: boolean };
+  const { findings, success } = JSON.parse(stdout) as { findings: readonly Finding[]; success: boolean };
   assert.equal(success, code === 0);
   return {
     code,

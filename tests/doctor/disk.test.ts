@@ -49,8 +49,8 @@ describe('holdall doctor on a disk', () => {
       S3_SECRET_ACCESS_KEY: 'hunter2hunter2',
     });
     assert.equal(code, 1);
-    const told = findings.map(({ check, status, found }) => `${status} ${check} ${found.split(' ')[0]}`);
-    assert.deepEqual(told, [
+    const reported = findings.map(({ check, status, found }) => `${status} ${check} ${found.split(' ')[0]}`);
+    assert.deepEqual(reported, [
       'failed settings S3_BUCKET',
       'failed settings PORT',
       'failed settings S3_ACCESS_KEY_ID',
@@ -176,11 +176,11 @@ describe('The report', () => {
 
 describe('The checks', () => {
   const run = async (t: TestContext, work: (signal: AbortSignal) => Promise<unknown>) => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const ending = new AbortController();
     atEnd(t, () => ending.abort());
     const runner = new CheckRunner({
-      report: (name, { status, found }) => void told.push(`${name} ${status}: ${found}`),
+      report: (name, { status, found }) => void reported.push(`${name} ${status}: ${found}`),
       isReadOnly: () => false,
       signal: ending.signal,
     });
@@ -195,7 +195,7 @@ describe('The checks', () => {
       explain: () => 'nothing',
     });
     await runner.run([check('first'), check('second', 'first'), check('third')], undefined);
-    return told;
+    return reported;
   };
 
   it('fail after the timeout, and dependent checks are skipped', async (t) => {
@@ -220,7 +220,7 @@ describe('The checks', () => {
   });
 
   it('fail with the message of the thrown error', async (t) => {
-    const told = await run(t, () => Promise.reject(new Error('broken')));
-    assert.deepEqual(told.slice(0, 2), ['first failed: broken', 'second not tried: Requires first.']);
+    const reported = await run(t, () => Promise.reject(new Error('broken')));
+    assert.deepEqual(reported.slice(0, 2), ['first failed: broken', 'second not tried: Requires first.']);
   });
 });

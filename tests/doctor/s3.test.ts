@@ -8,9 +8,9 @@ import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
 import {
+  errorResponse,
   type Interceptor,
   type OwnResponse,
-  refusal,
   type S3Proxy,
   startS3Proxy,
 } from '../../testing/servers/s3-proxy.ts';
@@ -44,7 +44,7 @@ async function openProxied(
 }
 
 /** The response of a store that accepted an object. */
-const TAKEN: OwnResponse = { status: 200, headers: { etag: '"1"' } };
+const ACCEPTED: OwnResponse = { status: 200, headers: { etag: '"1"' } };
 
 const WRONG_MD5 = 'AAAAAAAAAAAAAAAAAAAAAA==';
 
@@ -78,7 +78,7 @@ describe('holdall doctor on a bucket', () => {
       const late = new Date(Date.now() + 400_000).toUTCString();
       if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
       const isThere = key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
-      return operation === 'PutObject' && (isThere || headers['content-md5'] === WRONG_MD5) ? TAKEN : undefined;
+      return operation === 'PutObject' && (isThere || headers['content-md5'] === WRONG_MD5) ? ACCEPTED : undefined;
     });
     const CORSRules = [{ AllowedOrigins: ['*'], AllowedMethods: ['GET'], AllowedHeaders: ['range'] }];
     await bucket.client.send(new PutBucketCorsCommand({ Bucket: bucket.name, CORSConfiguration: { CORSRules } }));
@@ -120,10 +120,10 @@ describe('holdall doctor on a bucket', () => {
   it("reports that the store can't copy keys with special characters, and its missing features", async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
       if (operation === 'CopyObject' && String(headers['x-amz-copy-source']).includes('%2B'))
-        return refusal(404, 'NoSuchKey');
-      if (operation === 'UploadPartCopy') return refusal(501, 'NotImplemented');
+        return errorResponse(404, 'NoSuchKey');
+      if (operation === 'UploadPartCopy') return errorResponse(501, 'NotImplemented');
       return operation === 'PutObject' && headers['if-none-match'] !== undefined
-        ? refusal(501, 'NotImplemented')
+        ? errorResponse(501, 'NotImplemented')
         : undefined;
     });
     await allowOrigin(bucket, 'http://127.0.0.1:1');
@@ -157,7 +157,7 @@ describe('holdall doctor on a bucket', () => {
 
   it('reports the permission that the key lacks and the location of orphaned probe objects', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation }) =>
-      operation.startsWith('DeleteObject') ? refusal(403, 'AccessDenied') : undefined,
+      operation.startsWith('DeleteObject') ? errorResponse(403, 'AccessDenied') : undefined,
     );
     const { code, of } = await diagnose(settings);
     assert.equal(code, 1);

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
-import { jsonOf, postForm, postJson, type Response, send } from '../http/client.ts';
+import { type HttpResponse, jsonOf, postForm, postJson, send } from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 
 const SIZE = 3 * 1024 * 1024;
@@ -32,7 +32,10 @@ it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see 
       assert.equal(status, 200);
       assertVersion(body);
       const [entry] = jsonOf(await send(port, '/folder'))['entries'] as { size: number }[];
-      assert.ok(entry && entry.size >= SIZE && entry.size <= SIZE + UPLOADS, 'A listing describes one complete version.');
+      assert.ok(
+        entry && entry.size >= SIZE && entry.size <= SIZE + UPLOADS,
+        'A listing describes one complete version.',
+      );
     }
   };
   const reading = Promise.all(Array.from({ length: READERS }, read));
@@ -212,7 +215,7 @@ const ROUNDS = isFullForm ? 15 : 3;
 /** Each removal can fail one attempt to create a folder. The service makes more attempts. */
 const REMOVALS = 4;
 
-type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<Response>[];
+type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<HttpResponse>[];
 
 /** Runs rounds of concurrent requests, alternately to both services. */
 function racing(services: readonly Holdall[]) {
@@ -224,7 +227,7 @@ function racing(services: readonly Holdall[]) {
 }
 
 /** Asserts that one request succeeds and all others return this status. Returns the number of the successful one. */
-async function onlyWinner(responses: readonly Promise<Response>[], refusal: number): Promise<number> {
+async function onlyWinner(responses: readonly Promise<HttpResponse>[], refusal: number): Promise<number> {
   const statuses = (await Promise.all(responses)).map(({ status }) => status);
   const winner = statuses.indexOf(200);
   assert.deepEqual(

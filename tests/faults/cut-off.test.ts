@@ -10,7 +10,7 @@ import { until } from '../../testing/until.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
 import { contentsOf, temporaryFilesOf, untilNoTemporaryFiles, untilStaged } from '../process/temporary-files.ts';
 import { ORDERS, openDownload, openUpload, signedPath } from '../process/transfers.ts';
-import { isWhole, plantTree, treeOf } from './trees.ts';
+import { isComplete, plantTree, treeOf } from './trees.ts';
 
 const HALF = Buffer.alloc(512 * 1024, 'half');
 
@@ -32,11 +32,11 @@ it('handles a client that disconnects', async (t) => {
       const making = await openUpload(port, 'new folder/new', order);
       for (const each of [replacing, making]) await each.send(HALF);
       await untilStaged(root, HALF.length, 2);
-      for (const each of [replacing, making]) each.cut();
+      for (const each of [replacing, making]) each.disconnect();
       await untilNoTemporaryFiles(root);
       assert.deepEqual(await contentsOf(root), ['replaced']);
       assert.equal(await readFile(join(root, 'replaced'), 'utf8'), 'the old bytes');
-      await assertGoesOn(holdall);
+      await assertServes(holdall);
       await upload(port, 'replaced', HALF);
       assert.deepEqual(await readFile(join(root, 'replaced')), HALF);
     });
@@ -50,16 +50,16 @@ it('handles a client that disconnects', async (t) => {
     await until('all downloads have begun', () => openFilesOf(holdall).length === downloads.length);
     for (const download of downloads) download.destroy();
     await until('no file is open', () => openFilesOf(holdall).length === 0);
-    await assertGoesOn(holdall);
+    await assertServes(holdall);
   });
 
   await t.test('leaves no file open after a disconnect before the response starts', { skip: withoutProc }, async () => {
     const signed = await signedPath(port, 'large');
     const small = '/file/replaced';
     for (const path of [signed, small, '/file/large', '/thumb/replaced', '/']) {
-      await Promise.all(Array.from({ length: 20 }, () => requestAndLeave(port, path)));
+      await Promise.all(Array.from({ length: 20 }, () => requestAndDisconnect(port, path)));
     }
-    await assertGoesOn(holdall);
+    await assertServes(holdall);
     await until('no file is open', () => openFilesOf(holdall).length === 0);
   });
 
@@ -71,23 +71,23 @@ it('handles a client that disconnects', async (t) => {
       // On a busy machine, a copy may end before this process checks it.
       await until('a copy is cancelled', async () => {
         const destination = `cancelled ${++attempts}`;
-        const leave = copyWithoutEnd(port, { destination, accept: 'application/x-ndjson' });
+        const leave = startCopy(port, { destination, accept: 'application/x-ndjson' });
         await untilCopying(destination);
         leave();
         await untilNoTemporaryFiles(root);
         return !existsSync(join(root, destination));
       });
-      await assertGoesOn(holdall);
-      assert.ok(await isWhole(join(root, 'from'), TREE));
+      await assertServes(holdall);
+      assert.ok(await isComplete(join(root, 'from'), TREE));
     },
   );
 
   await t.test('completes a folder copy without streamed progress after a disconnect', async () => {
-    const leave = copyWithoutEnd(port, { destination: 'copied', accept: 'application/json' });
+    const leave = startCopy(port, { destination: 'copied', accept: 'application/json' });
     await untilCopying('copied');
     leave();
     await until('the copy exists', () => existsSync(join(root, 'copied')));
-    assert.ok(await isWhole(join(root, 'copied'), TREE));
+    assert.ok(await isComplete(join(root, 'copied'), TREE));
     await untilNoTemporaryFiles(root);
   });
 });
@@ -111,12 +111,12 @@ function openFilesOf({ pid, root }: Holdall): string[] {
   });
 }
 
-async function assertGoesOn({ port }: Holdall): Promise<void> {
+async function assertServes({ port }: Holdall): Promise<void> {
   assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.', database: 'available' });
 }
 
 /** Sends a whole request and closes the connection immediately. */
-function requestAndLeave(port: number, path: string): Promise<void> {
+function requestAndDisconnect(port: number, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('error', reject).once('close', () => resolve());
@@ -127,7 +127,7 @@ function requestAndLeave(port: number, path: string): Promise<void> {
 /**
  * Requests a copy of the folder `from`. Returns a function that closes the connection without waiting for a response.
  */
-function copyWithoutEnd(port: number, { destination, accept }: { destination: string; accept: string }): () => void {
+function startCopy(port: number, { destination, accept }: { destination: string; accept: string }): () => void {
   const headers = { 'content-type': 'application/json', accept };
   const request = httpRequest({ host: '127.0.0.1', port, path: '/copy', method: 'POST', headers, agent: false });
   request.on('error', () => {});

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import sharp from 'sharp';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
-import { assertFailure, assertSuccess, escapePath, postJson, type Response, send, upload } from '../http/client.ts';
+import { assertFailure, assertSuccess, escapePath, type HttpResponse, postJson, send, upload } from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import { mountTmpfs } from './mounts.ts';
@@ -100,12 +100,17 @@ it('handles a full disk', async (t) => {
   });
 });
 
-function assertFull(response: Response): void {
+function assertFull(response: HttpResponse): void {
   assertFailure(response, 503, 'The disk is full.');
   assert.match(String(response.headers['retry-after']), /^\d+$/);
 }
 
-async function uploadIn(port: number, path: string, order: (typeof ORDERS)[number], bytes: Buffer): Promise<Response> {
+async function uploadIn(
+  port: number,
+  path: string,
+  order: (typeof ORDERS)[number],
+  bytes: Buffer,
+): Promise<HttpResponse> {
   const opened = await openUpload(port, path, order);
   // The request is rejected before its end. Only the response matters.
   opened.send(bytes).catch(() => {});

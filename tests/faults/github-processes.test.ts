@@ -53,7 +53,7 @@ describe('kill -9 of a service that stores files in a repository', () => {
       const opened = await openUpload(port, 'f');
       for (let sent = 0; sent < 5; sent++) await opened.send(block(sent));
       await kill();
-      opened.cut();
+      opened.disconnect();
       const again = await start();
       assert.equal((await send(again.port, '/file/f')).body.toString(), 'old');
       assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '1');
@@ -82,11 +82,11 @@ describe('kill -9 of a service that stores files in a repository', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(move),
     });
-    exchange.answer.catch(() => {});
+    exchange.response.catch(() => {});
     await until('the branch update arrives', () => isReached);
     await kill();
     held.resolve();
-    exchange.leave();
+    exchange.disconnect();
     assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '1');
 
     hosted.host.intercept(undefined);

@@ -7,14 +7,14 @@ import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
 import { contentsOf, temporaryFilesOf } from '../process/temporary-files.ts';
-import { isWhole, plantTree, treeOf } from './trees.ts';
+import { isComplete, plantTree, treeOf } from './trees.ts';
 
 const TREE = treeOf(200);
 
-type Moment = (root: string) => boolean | Promise<boolean>;
+type Condition = (root: string) => boolean | Promise<boolean>;
 
-const somethingIsAside: Moment = async (root) => (await temporaryFilesOf(root)).files.length > 0;
-const manyAreCopied: Moment = async (root) => (await temporaryFilesOf(root)).files.length > 30;
+const hasTemporaryFiles: Condition = async (root) => (await temporaryFilesOf(root)).files.length > 0;
+const manyAreCopied: Condition = async (root) => (await temporaryFilesOf(root)).files.length > 30;
 
 it('recovers from a folder operation that kill -9 interrupts', async (t) => {
   let holdall = await startHoldall(t);
@@ -27,23 +27,26 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
     assert.deepEqual(await temporaryFilesOf(root), { owners: [holdall.pid], files: [] });
   };
 
-  const moments: Record<string, Moment> = {
+  const moments: Record<string, Condition> = {
     'the request was sent': () => true,
     'the parent of the destination is made': () => existsSync(at('the parent of the destination is made')),
   };
-  for (const [moment, hasCome] of Object.entries(moments)) {
+  for (const [moment, condition] of Object.entries(moments)) {
     await t.test(`completes a retried move after a kill when ${moment}`, async () => {
       await plantTree(at('from'), TREE);
       const move = { source: 'from/', destination: `${moment}/to/`, is_folder: true };
-      await killWhen(holdall, '/move', move, hasCome);
-      const wasMoved = await isWhole(at(move.destination), TREE);
-      assert.ok(wasMoved !== (await isWhole(at('from'), TREE)), 'The folder is complete at exactly one of the two paths.');
+      await killWhen(holdall, '/move', move, condition);
+      const wasMoved = await isComplete(at(move.destination), TREE);
+      assert.ok(
+        wasMoved !== (await isComplete(at('from'), TREE)),
+        'The folder is complete at exactly one of the two paths.',
+      );
 
       await restart();
       const response = await postJson(holdall.port, '/move', move);
       if (wasMoved) assertFailure(response, 404, 'The folder "from/" does not exist.');
       else assertSuccess(response, { message: 'Item moved successfully' });
-      assert.ok(await isWhole(at(move.destination), TREE));
+      assert.ok(await isComplete(at(move.destination), TREE));
       assert.ok(!existsSync(at('from')));
     });
   }
@@ -52,14 +55,14 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
     await plantTree(at('from'), TREE);
     await plantTree(at('replaced'), treeOf(300));
     const move = { source: 'from', destination: 'replaced', is_folder: true, overwrite: true };
-    await killWhen(holdall, '/move', move, somethingIsAside);
-    const wasMoved = await isWhole(at('replaced'), TREE);
-    assert.ok(wasMoved || (await isWhole(at('from'), TREE)));
+    await killWhen(holdall, '/move', move, hasTemporaryFiles);
+    const wasMoved = await isComplete(at('replaced'), TREE);
+    assert.ok(wasMoved || (await isComplete(at('from'), TREE)));
 
     await restart();
     const response = await postJson(holdall.port, '/move', move);
     assert.equal(response.status, wasMoved ? 404 : 200);
-    assert.ok(await isWhole(at('replaced'), TREE));
+    assert.ok(await isComplete(at('replaced'), TREE));
     assert.ok(!existsSync(at('from')));
   });
 
@@ -71,22 +74,22 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
 
     await restart();
     assertSuccess(await postJson(holdall.port, '/copy', copy), { message: 'Item copied successfully' });
-    assert.ok(await isWhole(at('from'), TREE));
-    assert.ok(await isWhole(at('copy'), TREE));
+    assert.ok(await isComplete(at('from'), TREE));
+    assert.ok(await isComplete(at('copy'), TREE));
   });
 
   await t.test('removes a folder completely or not at all and keeps its sibling', async () => {
     await plantTree(at('gone'), treeOf(300));
     await plantTree(at('gone too'), TREE);
-    await killWhen(holdall, '/delete_folder/gone', {}, somethingIsAside);
+    await killWhen(holdall, '/delete_folder/gone', {}, hasTemporaryFiles);
     const wasRemoved = !existsSync(at('gone'));
-    assert.ok(wasRemoved || (await isWhole(at('gone'), treeOf(300))));
+    assert.ok(wasRemoved || (await isComplete(at('gone'), treeOf(300))));
 
     await restart();
     const { status } = await send(holdall.port, '/delete_folder/gone', { method: 'DELETE' });
     assert.equal(status, wasRemoved ? 404 : 200);
     assert.ok(!existsSync(at('gone')));
-    assert.ok(await isWhole(at('gone too'), TREE));
+    assert.ok(await isComplete(at('gone too'), TREE));
   });
 });
 
@@ -117,12 +120,15 @@ it('completes a retried file move that was interrupted while both hard links exi
 });
 
 /** Sends the request and kills the service when the condition holds, or when the response has arrived. */
-async function killWhen(holdall: Holdall, path: string, body: object, hasCome: Moment): Promise<void> {
+async function killWhen(holdall: Holdall, path: string, body: object, condition: Condition): Promise<void> {
   let isResponded = false;
   const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {
     isResponded = true;
   });
-  await until('the condition holds or the response has arrived', async () => isResponded || (await hasCome(holdall.root)));
+  await until(
+    'the condition holds or the response has arrived',
+    async () => isResponded || (await condition(holdall.root)),
+  );
   await holdall.kill();
   await ended;
 }

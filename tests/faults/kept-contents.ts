@@ -13,7 +13,7 @@ import { until } from '../../testing/until.ts';
 import { treeOf } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 
-const PROCESS = fileURLToPath(new URL('./keeping-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('./writing-process.ts', import.meta.url));
 
 /** How often each process is killed, and the maximum lines that it logs between two kills. */
 export const KILLS = isFullForm ? 60 : 4;

@@ -82,7 +82,7 @@ describe('Two services on one root', () => {
   it('keep uploads in progress of the other service when both have the same process ID', async (t) => {
     // Like containers that share a volume and a host name: both services have the process ID 1.
     const command = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', process.execPath] as const;
-    const reason = whyNot(command);
+    const reason = unavailableReason(command);
     if (reason) return t.skip(`processes can't have ids of their own here: ${reason}`);
     const first = await startHoldall(t, { command });
     const uploads = await beginUploads(first);
@@ -93,7 +93,7 @@ describe('Two services on one root', () => {
 
   it('keep the staging folder of an idle service on another host after days without uploads', async (t) => {
     const command = ['unshare', '--uts', 'sh', '-c', 'hostname another && exec "$0" "$@"', process.execPath] as const;
-    const reason = whyNot(command);
+    const reason = unavailableReason(command);
     if (reason) return t.skip(`a process can't have another name of the machine here: ${reason}`);
     const idle = await startHoldall(t);
     const [own] = await readdir(join(idle.root, '.holdall/temporary'));
@@ -107,7 +107,7 @@ describe('Two services on one root', () => {
 });
 
 /** Returns why this machine can't run a command that changes what a process sees of it; undefined if it can. */
-function whyNot([program, ...args]: readonly [string, ...string[]]): string | undefined {
+function unavailableReason([program, ...args]: readonly [string, ...string[]]): string | undefined {
   const ran = spawnSync(program, [...args, '--version'], { encoding: 'utf8' });
   if (ran.status === 0) return undefined;
   return (ran.error?.message ?? ran.stderr).trim().split('\n')[0] ?? 'it fails';

@@ -8,9 +8,9 @@ import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holda
 import { isFullForm } from '../full-forms.ts';
 import { postJson, send, upload } from '../http/client.ts';
 import { contentsOf } from '../process/temporary-files.ts';
-import { type Entrance, json, uploadTo } from './entrances.ts';
+import { json, type NamedRequest, uploadRequest } from './path-requests.ts';
 import { startSwapping, stopSwapping } from './swapping.ts';
-import { photograph } from './trees.ts';
+import { snapshot } from './trees.ts';
 
 const SECRET = 'a secret from outside';
 const FILES = ['shared', 'victim'];
@@ -85,9 +85,9 @@ async function makeOutside(t: TestContext) {
   for (const name of [...FILES, 'of outside alone', 'sub/file']) await writeFile(join(folder, name), SECRET);
   const image = sharp({ create: { width: 10, height: 10, channels: 3, background: 'red' } });
   await image.png().toFile(join(folder, 'image.png'));
-  const before = await photograph(folder);
+  const before = await snapshot(folder);
   const assertUntouched = async () =>
-    assert.deepEqual(await photograph(folder), before, 'Nothing outside is made, changed or removed.');
+    assert.deepEqual(await snapshot(folder), before, 'Nothing outside is made, changed or removed.');
   return { folder, assertUntouched };
 }
 
@@ -98,7 +98,7 @@ async function assertNoSecretIn(root: string): Promise<void> {
   }
 }
 
-function fileRequests(round: number): Entrance[] {
+function fileRequests(round: number): NamedRequest[] {
   const file = (source: string, destination: string) => json({ source, destination, is_folder: false });
   return [
     ['fetch', '/file/swapped/shared', {}],
@@ -106,10 +106,10 @@ function fileRequests(round: number): Entrance[] {
     ['thumbnail of outside', '/thumb/swapped/image.png', {}],
     ['list', '/swapped', {}],
     ['list below', '/swapped/sub', {}],
-    uploadTo(`swapped/new ${round}`, 'prefix first'),
-    uploadTo(`swapped/other ${round}`, 'file first'),
-    uploadTo('swapped/shared', 'file first'),
-    uploadTo(`swapped/new folder ${round}/deep/new`, 'prefix first'),
+    uploadRequest(`swapped/new ${round}`, 'prefix first'),
+    uploadRequest(`swapped/other ${round}`, 'file first'),
+    uploadRequest('swapped/shared', 'file first'),
+    uploadRequest(`swapped/new folder ${round}/deep/new`, 'prefix first'),
     ['delete', '/delete/swapped/victim', { method: 'DELETE' }],
     ['delete of outside', '/delete/swapped/of%20outside%20alone', { method: 'DELETE' }],
     ['rename', '/rename/swapped/of%20outside%20alone', json({ newName: `renamed ${round}` })],
@@ -122,7 +122,7 @@ function fileRequests(round: number): Entrance[] {
   ];
 }
 
-function folderRequests(round: number): Entrance[] {
+function folderRequests(round: number): NamedRequest[] {
   const folder = (source: string, destination: string) =>
     json({ source, destination, is_folder: true, overwrite: true });
   return [
@@ -138,12 +138,15 @@ function folderRequests(round: number): Entrance[] {
 }
 
 /** Sends a request. Throws if the response contains content from outside, or is a fault of the service. */
-async function sendGuarded({ port }: Holdall, [what, path, call]: Entrance): Promise<[what: string, status: number]> {
+async function sendGuarded(
+  { port }: Holdall,
+  [what, path, call]: NamedRequest,
+): Promise<[what: string, status: number]> {
   const { status, body } = await send(port, path, call);
-  const told = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
-  assert.ok(!body.includes(SECRET), told);
-  assert.ok(!body.includes('outside alone"'), told);
-  assert.ok(status === 200 || status === 404 || status === 409, told);
-  if (status === 200) assert.doesNotMatch(what, /outside|below/, told);
+  const description = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
+  assert.ok(!body.includes(SECRET), description);
+  assert.ok(!body.includes('outside alone"'), description);
+  assert.ok(status === 200 || status === 404 || status === 409, description);
+  if (status === 200) assert.doesNotMatch(what, /outside|below/, description);
   return [what, status];
 }

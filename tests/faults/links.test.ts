@@ -9,8 +9,8 @@ import { isFullForm } from '../full-forms.ts';
 import { jsonOf, postJson, send } from '../http/client.ts';
 import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { signedPath } from '../process/transfers.ts';
-import { type Entrance, fileEntrances, folderEntrances } from './entrances.ts';
-import { photograph } from './trees.ts';
+import { type NamedRequest, requestsForFile, requestsForFolder } from './path-requests.ts';
+import { snapshot } from './trees.ts';
 
 const SECRET = 'a secret from outside';
 
@@ -45,8 +45,8 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
   for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name));
   await mkdir(join(root, 'with a link'));
   await symlink(outside, join(root, 'with a link/deep'));
-  const outsideBefore = await photograph(outside);
-  const before = await photographOf(base);
+  const outsideBefore = await snapshot(outside);
+  const before = await snapshotOf(base);
 
   await t.test('omits links from listings and logs their count', async () => {
     const { entries } = jsonOf(await send(port, '/')) as { entries: { name: string }[] };
@@ -61,15 +61,15 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
   });
 
   for (const name of [...Object.keys(links), 'with a link/deep']) {
-    const entrances = isFullForm ? allEntrances(name) : shortEntrances(name);
+    const entrances = isFullForm ? allRequests(name) : someRequests(name);
     await t.test(`returns 404 or 409 for ${entrances.length} requests to ${name} and changes no file`, async () => {
       for (const [what, path, call] of entrances) {
         const { status, body } = await send(port, path, call);
-        const told = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
-        assert.ok(status === 404 || status === 409, told);
-        assert.ok(!body.includes(SECRET), told);
+        const description = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
+        assert.ok(status === 404 || status === 409, description);
+        assert.ok(!body.includes(SECRET), description);
       }
-      assert.deepEqual(await photographOf(base), before);
+      assert.deepEqual(await snapshotOf(base), before);
     });
   }
 
@@ -95,7 +95,7 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
       assert.equal(await readlink(join(root, 'moved/deep')), outside);
       assert.equal((await send(port, '/delete_folder/moved', { method: 'DELETE' })).status, 200);
       await untilNoTemporaryFiles(root);
-      assert.deepEqual(await photograph(outside), outsideBefore);
+      assert.deepEqual(await snapshot(outside), outsideBefore);
     },
   );
 
@@ -106,19 +106,19 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
     assert.equal((await postJson(port, '/copy', copy)).status, 200);
     assert.deepEqual(await readdir(join(root, 'copy')), []);
     await untilNoTemporaryFiles(root);
-    assert.deepEqual(await photograph(outside), outsideBefore);
+    assert.deepEqual(await snapshot(outside), outsideBefore);
   });
 });
 
 /** Every request for the link and for paths below it. */
-function allEntrances(link: string): Entrance[] {
+function allRequests(link: string): NamedRequest[] {
   return [
-    ...fileEntrances(link),
-    ...folderEntrances(link),
+    ...requestsForFile(link),
+    ...requestsForFolder(link),
     ...['file', 'new', 'image.png', 'sub/file', 'etc/hostname', 'mine'].flatMap((below) =>
-      fileEntrances(`${link}/${below}`),
+      requestsForFile(`${link}/${below}`),
     ),
-    ...['sub', 'new', 'etc', 'my folder'].flatMap((below) => folderEntrances(`${link}/${below}`)),
+    ...['sub', 'new', 'etc', 'my folder'].flatMap((below) => requestsForFolder(`${link}/${below}`)),
   ];
 }
 
@@ -137,15 +137,15 @@ const ONE_OF_EACH_KIND: ReadonlySet<string> = new Set([
   'delete folder',
 ]);
 
-function shortEntrances(link: string): Entrance[] {
-  const itself = [...fileEntrances(link), ...folderEntrances(link)];
-  const below = [...fileEntrances(`${link}/file`), ...folderEntrances(`${link}/sub`)];
+function someRequests(link: string): NamedRequest[] {
+  const itself = [...requestsForFile(link), ...requestsForFolder(link)];
+  const below = [...requestsForFile(`${link}/file`), ...requestsForFolder(`${link}/sub`)];
   if (TRIED_IN_FULL.includes(link)) return [...itself, ...below];
   return [...itself, ...below.slice(0, 1)].filter(([what]) => ONE_OF_EACH_KIND.has(what));
 }
 
 /** Describes the root and its surroundings, except for the service's own folder. */
-async function photographOf(base: string): Promise<Record<string, string>> {
-  const all = await photograph(base);
+async function snapshotOf(base: string): Promise<Record<string, string>> {
+  const all = await snapshot(base);
   return Object.fromEntries(Object.entries(all).filter(([path]) => !path.startsWith('root/.holdall')));
 }

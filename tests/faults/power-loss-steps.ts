@@ -199,7 +199,7 @@ const REMOVALS: readonly Step[] = [
 ];
 
 /** Everything that needs the trash or versions, after `CHANGES` and `REMOVALS`. */
-const KEPT: readonly Step[] = [
+const TRASH_AND_VERSIONS: readonly Step[] = [
   { title: 'the restore of a file', run: (client) => restore(client, 'moved/here/d.txt') },
   { title: 'the restore of a folder', run: (client) => restore(client, 'moved/2/') },
   {
@@ -255,7 +255,7 @@ const DATABASE: readonly Step[] = [
 const LINK = { path: 'a.txt', label: 'kept' };
 
 /** The steps of a service with its default settings. */
-export const KEEPING_STEPS: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS, ...KEPT, ...DATABASE];
+export const DEFAULT_STEPS: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS, ...TRASH_AND_VERSIONS, ...DATABASE];
 
 /** The steps of a service that keeps neither deleted nor replaced files. */
 export const STEPS_WITHOUT_TRASH: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS];

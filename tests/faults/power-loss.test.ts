@@ -8,7 +8,7 @@ import type { Tree } from '../../testing/power-loss/simulated-disk.ts';
 import { treeOf } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { type Outcome, ROOT, recordSession, type Session, type Snapshot, type Step } from './power-loss-session.ts';
-import { KEEPING_STEPS, STEPS_WITHOUT_TRASH } from './power-loss-steps.ts';
+import { DEFAULT_STEPS, STEPS_WITHOUT_TRASH } from './power-loss-steps.ts';
 
 export const needs: readonly Need[] = ['strace'];
 
@@ -17,7 +17,7 @@ const SESSIONS: readonly {
   readonly settings: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
 }[] = [
-  { title: 'Power loss', settings: {}, steps: KEEPING_STEPS },
+  { title: 'Power loss', settings: {}, steps: DEFAULT_STEPS },
   {
     title: 'Power loss without a trash and versions',
     settings: { TRASH_DAYS: '0', VERSIONS_DAYS: '0' },

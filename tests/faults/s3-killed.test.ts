@@ -28,7 +28,7 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
   it('completes a retried move after a kill during the copy', async (t) => {
     const tree = treeOf(OBJECTS);
     const { bucket, proxy, start } = await setUp(t, tree);
-    proxy.intercept(holdBeyond('CopyObject', OBJECTS / 2, proxy));
+    proxy.intercept(holdAfter('CopyObject', OBJECTS / 2, proxy));
     await killWhen(await start(), '/move', 'half of the objects are copied', async () => {
       return (await textsIn(bucket, 'to/')).size === OBJECTS / 2;
     });
@@ -44,7 +44,7 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
     const tree = treeOf(OBJECTS);
     const { bucket, proxy, start } = await setUp(t, tree);
     // Holdall removes the last object in a batch of its own.
-    proxy.intercept(holdBeyond('DeleteObjects', 1, proxy));
+    proxy.intercept(holdAfter('DeleteObjects', 1, proxy));
     await killWhen(await start(), '/move', 'the first batch is removed', async () => {
       return (await textsIn(bucket, 'from/')).size === 1;
     });
@@ -64,7 +64,7 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
     it('completes a retried copy after a kill', async (t) => {
       const tree = treeOf(OBJECTS);
       const { bucket, proxy, start } = await setUp(t, tree);
-      proxy.intercept(holdBeyond('CopyObject', OBJECTS / 2, proxy));
+      proxy.intercept(holdAfter('CopyObject', OBJECTS / 2, proxy));
       await killWhen(await start(), '/copy', 'half of the objects are copied', async () => {
         return (await textsIn(bucket, 'to/')).size === OBJECTS / 2;
       });
@@ -113,7 +113,7 @@ describe('A folder move in a bucket', () => {
     );
     const request = begin(port, '/move', { method: 'POST', headers: NDJSON, body: JSON.stringify(MOVE) });
     await until('some objects are copied', async () => (await textsIn(bucket, 'to/')).size >= 10);
-    request.leave();
+    request.disconnect();
     await until('the disconnect is logged', () => log.some(({ path, status }) => path === '/move' && status === 499));
     held.resolve(undefined);
     assert.deepEqual(await textsIn(bucket, 'from/'), hashed(tree));
@@ -130,7 +130,7 @@ describe('A folder move in a bucket', () => {
     proxy.intercept(({ operation }) => (operation === 'DeleteObjects' ? held.promise : undefined));
     const request = begin(port, '/move', { method: 'POST', headers: NDJSON, body: JSON.stringify(MOVE) });
     await until('objects are removed', () => proxy.count('DeleteObjects') > 0);
-    request.leave();
+    request.disconnect();
     held.resolve(undefined);
     await until('the source is removed', async () => (await textsIn(bucket, 'from/')).size === 0);
     assert.deepEqual(await textsIn(bucket, 'to/'), hashed(tree));
@@ -172,7 +172,7 @@ async function plant(bucket: TestBucket, tree: Tree): Promise<void> {
 }
 
 /** Holds the requests of an operation after the first `count`: they never reach the store. */
-function holdBeyond(operation: string, count: number, proxy: S3Proxy): Interceptor {
+function holdAfter(operation: string, count: number, proxy: S3Proxy): Interceptor {
   return (request) =>
     request.operation === operation && proxy.count(operation) > count ? new Promise<undefined>(() => {}) : undefined;
 }

@@ -36,20 +36,20 @@ import { connectSlowClients } from './slow-clients.ts';
 export const needs: readonly Need[] = ['open-files'];
 
 /** The number of slow clients, and the timeout of request headers in seconds. */
-const [MULTITUDE, HEADERS_TIMEOUT] = isFullForm ? [10_000, '6'] : [500, '2'];
+const [CLIENTS, HEADERS_TIMEOUT] = isFullForm ? [10_000, '6'] : [500, '2'];
 
-it(`closes ${MULTITUDE} connections with unfinished request headers and serves other clients`, async (t) => {
+it(`closes ${CLIENTS} connections with unfinished request headers and serves other clients`, async (t) => {
   const { port, pid } = await startHoldall(t, {
     settings: { HEADERS_TIMEOUT, MAX_CONNECTIONS: '20000' },
   });
-  const crowd = await connectSlowClients(t, port, MULTITUDE);
-  t.diagnostic(`${crowd.open()} of ${MULTITUDE} connections were open at once.`);
+  const clients = await connectSlowClients(t, port, CLIENTS);
+  t.diagnostic(`${clients.open()} of ${CLIENTS} connections were open at once.`);
   await until('all of them are closed', async () => {
     assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.', database: 'available' });
-    return crowd.open() === 0;
+    return clients.open() === 0;
   });
   // A byte that arrives after the end of a connection can discard the response of that connection.
-  for (const status of crowd.statuses()) assert.equal(status, '408');
+  for (const status of clients.statuses()) assert.equal(status, '408');
   await until('the service has closed all of them', () => openSocketsOf(pid) < 20);
 });
 
@@ -88,9 +88,9 @@ describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
     it(`receives 408 for an upload, and nothing is stored (${order})`, async (t) => {
       const { port } = await serve(t, { idleTimeout: 0.2 });
       await upload(port, 'a/kept', 'the old bytes');
-      const answer = responseOf(await stallUpload(t, port, order));
-      assertFailure(answer, 408, 'The request body stalled for 0.2 seconds.');
-      assert.equal(answer.headers.connection, 'close');
+      const response = responseOf(await stallUpload(t, port, order));
+      assertFailure(response, 408, 'The request body stalled for 0.2 seconds.');
+      assert.equal(response.headers.connection, 'close');
       assert.deepEqual(await pathsBelow(port), ['a/', 'a/kept']);
       assert.equal((await send(port, '/file/a/kept')).body.toString(), 'the old bytes');
     });
@@ -122,7 +122,8 @@ describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
     const uploads = ORDERS.map((order) => stallUpload(t, port, order));
     await until('no file is open', () => openFiles(pid, root) === 0);
     for (const download of downloads) await assert.rejects(buffer(download), { code: 'ECONNRESET' });
-    for (const answer of await Promise.all(uploads)) assertFailure(responseOf(answer), 408, /stalled for 1 seconds/);
+    for (const response of await Promise.all(uploads))
+      assertFailure(responseOf(response), 408, /stalled for 1 seconds/);
     await untilNoTemporaryFiles(root);
     assert.deepEqual(await contentsOf(root), ['large']);
   });
@@ -135,9 +136,11 @@ describe('A client that sends one byte at a time', () => {
     // The deadline applies until the first byte of the file arrives.
     await sending.send(Buffer.from('x'));
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
-    const answer = responseOf(await drip(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`));
-    assertFailure(answer, 408, 'The request body did not arrive within 1 seconds.');
-    assert.equal(answer.headers.connection, 'close');
+    const response = responseOf(
+      await sendSlowly(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`),
+    );
+    assertFailure(response, 408, 'The request body did not arrive within 1 seconds.');
+    assert.equal(response.headers.connection, 'close');
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
     assert.deepEqual(await pathsBelow(port), ['slow']);
   });
@@ -151,11 +154,11 @@ describe('A client that sends one byte at a time', () => {
     it(`receives the response and is disconnected: a body ${what}`, async (t) => {
       const { port } = await serve(t, { bodyTimeout: 0.2 });
       const framing = head.includes('chunked') ? '\r\nea60\r\n' : 'Content-Length: 60000\r\n\r\n';
-      assert.match(await drip(t, port, head + framing), /^HTTP\/1\.1 (?:200|400) /);
+      assert.match(await sendSlowly(t, port, head + framing), /^HTTP\/1\.1 (?:200|400) /);
     });
 
   /** Sends one byte at a time until the service closes the connection. Returns all received bytes. */
-  async function drip(t: TestContext, port: number, beginning: string): Promise<string> {
+  async function sendSlowly(t: TestContext, port: number, beginning: string): Promise<string> {
     const socket = connect(port, '127.0.0.1');
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
@@ -190,7 +193,7 @@ describe('A client that waits for the service', () => {
     });
     await upload(port, 'from/a', 'a');
     const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
-    await outwait(t, port).finally(() => gate.resolve());
+    await waitForTimeouts(t, port).finally(() => gate.resolve());
     assert.equal((await copying).status, 200);
     assert.equal((await send(port, '/file/to/a')).body.toString(), 'a');
   });
@@ -211,7 +214,7 @@ describe('A client that waits for the service', () => {
     const sending = await openUpload(port, 'slow');
     const bytes = Buffer.alloc(16 * 1024 * 1024, 'slow');
     const sent = sending.send(bytes);
-    await outwait(t, port).finally(() => gate.resolve());
+    await waitForTimeouts(t, port).finally(() => gate.resolve());
     await sent;
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
     const head = await send(port, '/file/slow', { method: 'HEAD' });
@@ -234,13 +237,13 @@ describe('A client that waits for the service', () => {
       }),
     });
     await upload(port, 'slow', 'sometimes'.slice(0, 8));
-    const response = await begin(port, '/file/slow').answer;
-    await outwait(t, port).finally(() => gate.resolve());
+    const response = await begin(port, '/file/slow').response;
+    await waitForTimeouts(t, port).finally(() => gate.resolve());
     assert.equal(String(await buffer(response)), 'somelate');
   });
 
   /** Waits until the idle timeout has ended other connections twice. */
-  async function outwait(t: TestContext, port: number): Promise<void> {
+  async function waitForTimeouts(t: TestContext, port: number): Promise<void> {
     for (let times = 0; times < 2; times++)
       assert.equal(responseOf(await stallUpload(t, port, 'prefix first')).status, 408);
   }

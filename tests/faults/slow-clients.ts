@@ -16,11 +16,11 @@ const BYTE_INTERVAL_MS = 1000;
 export async function connectSlowClients(t: TestContext, port: number, count: number): Promise<SlowClients> {
   const sockets = new Set<Socket>();
   const statuses = new Set<string>();
-  const drip = setInterval(() => {
+  const timer = setInterval(() => {
     for (const socket of sockets) socket.write('x');
   }, BYTE_INTERVAL_MS);
   atEnd(t, () => {
-    clearInterval(drip);
+    clearInterval(timer);
     for (const socket of sockets) socket.destroy();
   });
   const connectClient = () =>

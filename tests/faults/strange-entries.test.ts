@@ -10,8 +10,8 @@ import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { jsonOf, postJson, send } from '../http/client.ts';
 import { temporaryFilesOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
-import { fileEntrances, folderEntrances } from './entrances.ts';
-import { photograph } from './trees.ts';
+import { requestsForFile, requestsForFolder } from './path-requests.ts';
+import { snapshot } from './trees.ts';
 
 /**
  * Entries that are neither files nor folders. Each function creates one, or returns the reason why this machine can't.
@@ -42,16 +42,16 @@ it('returns 404 or 409 without blocking for entries that are neither a file nor 
         if (reason) return test.skip(reason);
       }
       planted.push(kind);
-      const before = await photographOf(root);
+      const before = await snapshotOf(root);
       for (const [what, path, call] of [
-        ...fileEntrances(kind),
-        ...folderEntrances(kind),
-        ...fileEntrances(`${kind}/below`),
+        ...requestsForFile(kind),
+        ...requestsForFolder(kind),
+        ...requestsForFile(`${kind}/below`),
       ]) {
         const { status, body } = await send(port, path, call);
         assert.ok(status === 404 || status === 409, `${what} ${path}: ${status} ${body.toString()}`);
       }
-      return assert.deepEqual(await photographOf(root), before);
+      return assert.deepEqual(await snapshotOf(root), before);
     });
   }
 
@@ -88,9 +88,7 @@ it('handles file names that no path can express', async (t) => {
 
   await t.test('omits the names from the listing and logs their count', async () => {
     assert.deepEqual(await pathsListed(holdall, 'folder'), ['folder/file', 'folder/nameable/']);
-    const line = await until('a log line reports them', () =>
-      holdall.log.find(({ folder }) => folder === 'folder/'),
-    );
+    const line = await until('a log line reports them', () => holdall.log.find(({ folder }) => folder === 'folder/'));
     assert.equal(line['omitted'], strange.length);
   });
 
@@ -155,7 +153,7 @@ async function pathsListed({ port }: Holdall, folder: string): Promise<string[]>
 }
 
 /** Describes everything in the root except the service's own folder. */
-async function photographOf(root: string): Promise<Record<string, string>> {
-  const all = await photograph(root);
+async function snapshotOf(root: string): Promise<Record<string, string>> {
+  const all = await snapshot(root);
   return Object.fromEntries(Object.entries(all).filter(([path]) => !path.startsWith('.holdall')));
 }

@@ -64,17 +64,19 @@ it('stores the correct bytes for each concurrent upload despite slow and aborted
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: `in/${name}` });
     assert.ok((await readFile(join(root, 'in', name))).equals(bytes), `${name} holds its bytes.`);
   };
-  const breakOff = async (name: string, bytes: Buffer) => {
+  const abortUpload = async (name: string, bytes: Buffer) => {
     const sending = await openUpload(port, `in/${name}`);
     await sending.send(bytes.subarray(0, bytes.length / 2));
-    sending.cut();
+    sending.disconnect();
   };
 
   const names = SIZES.flatMap((_, number) => ORDERS.map((order) => `${number} ${order}`));
   for (let round = 0; round < ROUNDS; round++) {
     const uploads = SIZES.flatMap((size, number) => [
-      ...ORDERS.map((order) => upload(`${number} ${order}`, withLookAlikes(size), order, 1 + size / (1 + number * 9))),
-      breakOff(`broken ${number}`, withLookAlikes(size)),
+      ...ORDERS.map((order) =>
+        upload(`${number} ${order}`, withPartialBoundaries(size), order, 1 + size / (1 + number * 9)),
+      ),
+      abortUpload(`broken ${number}`, withPartialBoundaries(size)),
     ]);
     await Promise.all(uploads);
   }
@@ -83,7 +85,7 @@ it('stores the correct bytes for each concurrent upload despite slow and aborted
 });
 
 /** Returns random bytes that often contain the beginning of the boundary, but never all of it. */
-function withLookAlikes(size: number): Buffer {
+function withPartialBoundaries(size: number): Buffer {
   const bytes = randomBytes(size);
   const boundary = Buffer.from(`\r\n--${BOUNDARY}`);
   for (let at = 0, length = 1; at < size; at += 997, length = (length % (boundary.length - 1)) + 1) {

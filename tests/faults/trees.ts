@@ -13,7 +13,7 @@ export async function plantTree(folder: string, paths: readonly string[]): Promi
 }
 
 /** Returns whether the folder contains exactly these complete files. False for a missing folder. */
-export async function isWhole(folder: string, paths: readonly string[]): Promise<boolean> {
+export async function isComplete(folder: string, paths: readonly string[]): Promise<boolean> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   if (entries.filter((entry) => !entry.isDirectory()).length !== paths.length) return false;
   const texts = await Promise.all(paths.map((path) => readFile(join(folder, path), 'utf8').catch(() => undefined)));
@@ -21,7 +21,7 @@ export async function isWhole(folder: string, paths: readonly string[]): Promise
 }
 
 /** Describes a folder with everything in it, for comparisons. */
-export async function photograph(folder: string): Promise<Record<string, string>> {
+export async function snapshot(folder: string): Promise<Record<string, string>> {
   const seen: Record<string, string> = {};
   const take = async (path: string): Promise<void> => {
     const stats = await lstat(join(folder, path), { bigint: true });

@@ -2,29 +2,29 @@
 export type Tree = Readonly<Record<string, string | null>>;
 
 /** The effect of a successful request. The path of a folder ends with `/`. */
-export type Deed =
+export type Effect =
   | { readonly does: 'store'; readonly path: string; readonly text: string | null }
   | { readonly does: 'remove'; readonly path: string }
   | { readonly does: 'copy' | 'move'; readonly path: string; readonly to: string };
 
 /** Returns the expected tree after this effect. */
-export function after(tree: Tree, deed: Deed): Tree {
-  const { path } = deed;
+export function applyEffect(tree: Tree, effect: Effect): Tree {
+  const { path } = effect;
   const taken = Object.entries(tree).filter(([each]) => isWithin(each, path));
   const left = Object.entries(tree).filter(([each]) => !isWithin(each, path));
-  switch (deed.does) {
+  switch (effect.does) {
     case 'remove':
       return Object.fromEntries(left);
     case 'store':
       // An existing folder remains unchanged.
-      if (deed.text === null && taken.length > 0) return tree;
-      return Object.fromEntries([...left, ...foldersAbove(path), [path, deed.text]]);
+      if (effect.text === null && taken.length > 0) return tree;
+      return Object.fromEntries([...left, ...foldersAbove(path), [path, effect.text]]);
     case 'copy':
     case 'move': {
-      const staying = deed.does === 'copy' ? [...left, ...taken] : left;
-      const placed = taken.map(([each, text]) => [deed.to + each.slice(path.length), text]);
-      const kept = staying.filter(([each]) => !isWithin(each, deed.to));
-      return Object.fromEntries([...kept, ...foldersAbove(deed.to), ...placed]);
+      const staying = effect.does === 'copy' ? [...left, ...taken] : left;
+      const placed = taken.map(([each, text]) => [effect.to + each.slice(path.length), text]);
+      const kept = staying.filter(([each]) => !isWithin(each, effect.to));
+      return Object.fromEntries([...kept, ...foldersAbove(effect.to), ...placed]);
     }
   }
 }

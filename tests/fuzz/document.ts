@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { jsonOf, type Response, send } from '../http/client.ts';
+import { type HttpResponse, jsonOf, send } from '../http/client.ts';
 
 /** The part of a JSON schema from which inputs are generated. */
 export interface Schema {
@@ -32,7 +32,7 @@ export interface ApiDocument {
    * Throws unless the document declares the response: its status, its type and its body. A method that a path does not
    * have must return 405 with the methods that it has.
    */
-  assertDeclared(method: string, target: string, answer: Response): void;
+  assertDeclared(method: string, target: string, response: HttpResponse): void;
 }
 
 export async function readDocument(port: number, headers: Record<string, string> = {}): Promise<ApiDocument> {
@@ -50,19 +50,19 @@ export async function readDocument(port: number, headers: Record<string, string>
   return {
     paths,
     pathOf,
-    assertDeclared(method, target, answer) {
+    assertDeclared(method, target, response) {
       const path = pathOf(target);
       const operations = path === undefined ? undefined : paths[path];
-      if (!operations) return assertKnownFailure(answer);
+      if (!operations) return assertKnownFailure(response);
       // HEAD exists for every GET (RFC 9110, section 9.3.2).
       const operation = operations[method.toLowerCase()] ?? (method === 'HEAD' ? operations['get'] : undefined);
-      if (operation) return assertDescribed(operation, method, answer, validators);
+      if (operation) return assertDescribed(operation, method, response, validators);
       const allowed = Object.keys(operations).map((each) => each.toUpperCase());
-      if (answer.status === 405 || answer.status === 204) {
-        const given = String(answer.headers.allow).split(', ');
+      if (response.status === 405 || response.status === 204) {
+        const given = String(response.headers.allow).split(', ');
         for (const each of allowed) assert.ok(given.includes(each), `Allow: ${given.join(', ')}`);
       }
-      if (answer.status !== 204) return assertKnownFailure(answer);
+      if (response.status !== 204) return assertKnownFailure(response);
       return assert.equal(method, 'OPTIONS');
     },
   };
@@ -82,21 +82,21 @@ export function dereference(document: Readonly<Record<string, unknown>>): unknow
   return resolve(document);
 }
 
-function assertDescribed(operation: Operation, method: string, answer: Response, validatorOf: ValidatorOf): void {
-  const { status, body } = answer;
+function assertDescribed(operation: Operation, method: string, response: HttpResponse, validatorOf: ValidatorOf): void {
+  const { status, body } = response;
   const { responses } = operation;
-  const response = responses[status] ?? responses[`${Math.floor(status / 100)}XX`];
-  assert.ok(response, `The status ${status} is not declared.`);
-  if (!response.content) return assert.equal(body.length, 0, 'A body is not declared.');
-  const type = String(answer.headers['content-type']).split(';')[0] ?? '';
-  const content = response.content[type] ?? response.content['*/*'];
+  const declared = responses[status] ?? responses[`${Math.floor(status / 100)}XX`];
+  assert.ok(declared, `The status ${status} is not declared.`);
+  if (!declared.content) return assert.equal(body.length, 0, 'A body is not declared.');
+  const type = String(response.headers['content-type']).split(';')[0] ?? '';
+  const content = declared.content[type] ?? declared.content['*/*'];
   assert.ok(content, `The type ${type} is not declared for ${status}.`);
   if (method === 'HEAD') return assert.equal(body.length, 0, 'HEAD has no body.');
   for (const value of valuesOf(type, body)) {
     const validate = validatorOf(content.schema);
     assert.ok(validate(value), `${JSON.stringify(validate.errors)} ${JSON.stringify(value)}`);
   }
-  return status >= 400 && type === 'application/json' ? assertEnvelope(answer) : undefined;
+  return status >= 400 && type === 'application/json' ? assertEnvelope(response) : undefined;
 }
 
 /** Returns the values to which schemas apply: the JSON, or each line of it. Other bodies are not parsed. */
@@ -112,23 +112,23 @@ function valuesOf(type: string, body: Buffer): unknown[] {
 }
 
 /** Asserts that the response is a client error, such as one that precedes routing. */
-function assertKnownFailure(answer: Response): void {
-  assert.ok(answer.status >= 400 && answer.status < 500, `The status is ${answer.status}.`);
-  if (String(answer.headers['content-type']).startsWith('application/json')) assertEnvelope(answer);
-  else assert.match(String(answer.headers['content-type']), /^text\/html/);
+function assertKnownFailure(response: HttpResponse): void {
+  assert.ok(response.status >= 400 && response.status < 500, `The status is ${response.status}.`);
+  if (String(response.headers['content-type']).startsWith('application/json')) assertEnvelope(response);
+  else assert.match(String(response.headers['content-type']), /^text\/html/);
 }
 
 /** Asserts that the response is an error envelope. For HEAD, only the headers can be checked. */
-export function assertEnvelope(answer: Response): void {
-  if (answer.body.length === 0 && answer.headers['content-length'] !== '0') return;
-  const json = jsonOf(answer);
+export function assertEnvelope(response: HttpResponse): void {
+  if (response.body.length === 0 && response.headers['content-length'] !== '0') return;
+  const json = jsonOf(response);
   assert.deepEqual(Object.keys(json), ['success', 'code', 'error']);
   assert.equal(json['success'], false);
   assert.ok(typeof json['error'] === 'string' && json['error'].isWellFormed() && json['error'] !== '');
 }
 
 /** Asserts the headers of every response. */
-export function assertGeneral({ status, headers }: Response): void {
+export function assertCommonHeaders({ status, headers }: HttpResponse): void {
   assert.match(String(headers['x-request-id'] ?? ''), /^[\w.:-]{1,128}$/);
   assert.equal(headers['x-content-type-options'], 'nosniff');
   assert.equal(headers['cross-origin-resource-policy'], 'same-origin');

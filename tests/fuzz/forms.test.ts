@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { isFullForm } from '../full-forms.ts';
-import { assertSuccess, jsonOf, type Response } from '../http/client.ts';
+import { assertSuccess, type HttpResponse, jsonOf } from '../http/client.ts';
 import { tries } from '../seeds.ts';
-import { after, type Tree } from './acknowledged.ts';
-import { assertEnvelope, assertGeneral } from './document.ts';
-import { almostForm, chunked, FILE, type Form, headOf, PREFIX, rightForm } from './forms.ts';
+import { applyEffect, type Tree } from './acknowledged.ts';
+import { assertCommonHeaders, assertEnvelope } from './document.ts';
+import { almostValidForm, chunked, FILE, type Form, headOf, PREFIX, validForm } from './forms.ts';
 import { startInMemory, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 
-const THERE: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
+const INITIAL: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
 
 test('rejects a request truncated at any position and stores nothing', async (t) => {
   const target = await startOnDisk(t);
-  await target.restore(THERE);
+  await target.restore(INITIAL);
   const body = `--b\r\n${FILE}\r\n\r\nnew\r\n--b\r\n${PREFIX}\r\n\r\nf\r\n--b--\r\n`;
   const form = { parameters: '; boundary=b', body };
   const inChunks = headOf(form, 'Transfer-Encoding: chunked') + chunked(body, 9);
@@ -36,23 +36,27 @@ test('rejects a request truncated at any position and stores nothing', async (t)
         );
         for (const response of some) assertEnvelope(response);
       }
-      assert.deepEqual(await target.tree(), THERE, `Cut between ${end} and ${ends.at(-1)} of ${JSON.stringify(whole)}`);
+      assert.deepEqual(
+        await target.tree(),
+        INITIAL,
+        `Cut between ${end} and ${ends.at(-1)} of ${JSON.stringify(whole)}`,
+      );
     }
     assert.deepEqual(
       (await exchange(target.port, whole)).map(({ status }) => status),
       [200],
     );
-    await target.restore(THERE);
+    await target.restore(INITIAL);
   }
-  await target.assertWell();
+  await target.assertHealthy();
 });
 
 test('stores the exact bytes of any valid form', async (t) => {
   const target = await startOnDisk(t);
   const size = fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined });
   await fc.assert(
-    fc.asyncProperty(rightForm, size, async (form, chunk) => {
-      await target.restore(THERE);
+    fc.asyncProperty(validForm, size, async (form, chunk) => {
+      await target.restore(INITIAL);
       const bytes =
         chunk === undefined || form.body.length / chunk > 5000
           ? headOf(form) + form.body
@@ -62,11 +66,11 @@ test('stores the exact bytes of any valid form', async (t) => {
       assertSuccess(response, { message: 'File uploaded successfully', path: form.path });
       assert.deepEqual(others, []);
       const text = form.content.length > 64 * 1024 ? `${form.content.length} bytes` : form.content;
-      assert.deepEqual(await target.tree(), after(THERE, { does: 'store', path: form.path, text }));
+      assert.deepEqual(await target.tree(), applyEffect(INITIAL, { does: 'store', path: form.path, text }));
     }),
     tries(t, 25),
   );
-  await target.assertWell();
+  await target.assertHealthy();
 });
 
 test('rejects an almost valid form or stores what the response reports, on disk', async (t) => {
@@ -80,17 +84,17 @@ test('rejects an almost valid form or stores what the response reports, in memor
 async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<void> {
   let stored = 0;
   await fc.assert(
-    fc.asyncProperty(almostForm, async (sent) => {
-      await target.restore(THERE);
+    fc.asyncProperty(almostValidForm, async (sent) => {
+      await target.restore(INITIAL);
       const responses = await exchange(target.port, headOf(sent) + sent.body);
       const [response] = responses;
       assert.ok(response && responses.length === 1, `${responses.length} responses`);
-      assertGeneral(response);
+      assertCommonHeaders(response);
       const tree = await target.tree();
       if (response.status !== 200) {
         assert.ok(response.status < 500, String(response.status));
         assertEnvelope(response);
-        return assert.deepEqual(tree, THERE, 'A refused form changes nothing.');
+        return assert.deepEqual(tree, INITIAL, 'A refused form changes nothing.');
       }
       stored++;
       return assertStored(tree, response, sent);
@@ -98,13 +102,13 @@ async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<
     tries(t, runs),
   );
   assert.ok(stored > runs / 20, `Only ${stored} of ${runs} forms were valid.`);
-  await target.assertWell();
+  await target.assertHealthy();
 }
 
 /** Asserts that the store has the file in the response, with bytes of the request, and no other change. */
-function assertStored(tree: Tree, response: Response, { body }: Form): void {
+function assertStored(tree: Tree, response: HttpResponse, { body }: Form): void {
   const path = String(jsonOf(response)['path']);
   const text = tree[path];
   assert.ok(typeof text === 'string' && body.includes(text), `${path} holds ${JSON.stringify(text)}.`);
-  assert.deepEqual(tree, after(THERE, { does: 'store', path, text }));
+  assert.deepEqual(tree, applyEffect(INITIAL, { does: 'store', path, text }));
 }

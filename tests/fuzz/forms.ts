@@ -72,7 +72,7 @@ const otherHeaders = fc.array(
 );
 
 /** Valid forms with unusual syntax. */
-export const rightForm = fc
+export const validForm = fc
   .record({
     boundary,
     content,
@@ -198,4 +198,4 @@ const plainForm = fc
   });
 
 /** Almost valid forms. */
-export const almostForm: fc.Arbitrary<Form> = fc.record({ parameters, body: mutated(plainForm, TOKENS) });
+export const almostValidForm: fc.Arbitrary<Form> = fc.record({ parameters, body: mutated(plainForm, TOKENS) });

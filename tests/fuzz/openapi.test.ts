@@ -6,16 +6,16 @@ import * as fc from 'fast-check';
 import sharp from 'sharp';
 import { createToken } from '../../src/access/credentials.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import type { Response } from '../http/client.ts';
+import type { HttpResponse } from '../http/client.ts';
 import { tries } from '../seeds.ts';
-import { after, type Deed, type Tree } from './acknowledged.ts';
-import { type ApiDocument, assertGeneral, readDocument } from './document.ts';
+import { applyEffect, type Effect, type Tree } from './acknowledged.ts';
+import { type ApiDocument, assertCommonHeaders, readDocument } from './document.ts';
 import { bytesOf, type FuzzedRequest, requestsOf } from './requests.ts';
 import { startInMemory, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 
 /** The files at the start of each run. */
-const THERE: Tree = {
+const INITIAL: Tree = {
   'a.txt': 'a',
   empty: '',
   'f/': null,
@@ -32,7 +32,7 @@ const THERE: Tree = {
 };
 
 const PLACES = {
-  files: Object.keys(THERE).filter((path) => !path.endsWith('/')),
+  files: Object.keys(INITIAL).filter((path) => !path.endsWith('/')),
   folders: ['f/', 'f', 'f/g/', 'fg', ''],
   missing: ['z.txt', 'new/z', 'f/new/', 'a.txt/z'],
 };
@@ -60,35 +60,42 @@ test('returns only documented responses and denies anonymous access when an acce
 async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<string, string> = {}): Promise<void> {
   const document = await readDocument(target.port, proof);
   const seen = new Set<string>();
-  const hasToProve = Object.keys(proof).length > 0;
+  const requiresAuth = Object.keys(proof).length > 0;
   const request = requestsOf(document, PLACES);
-  const proves = fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) });
-  const sequence = fc.array(fc.record({ request, proves }), { minLength: 1, maxLength: LONGEST, size: 'max' });
+  const authenticates = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(true) },
+    { weight: 1, arbitrary: fc.constant(false) },
+  );
+  const sequence = fc.array(fc.record({ request, proves: authenticates }), {
+    minLength: 1,
+    maxLength: LONGEST,
+    size: 'max',
+  });
   const sendAll = async (sent: readonly { readonly request: FuzzedRequest; readonly proves: boolean }[]) => {
-    await target.restore(THERE);
-    let tree = THERE;
-    for (const { request: made, proves: isProven } of sent) {
-      const each = isProven ? withHeaders(made, proof) : made;
-      const { response, path, deed } = await ask(target, document, each);
+    await target.restore(INITIAL);
+    let tree = INITIAL;
+    for (const { request: made, proves: isAuthenticated } of sent) {
+      const each = isAuthenticated ? withHeaders(made, proof) : made;
+      const { response, path, effect } = await sendRequest(target, document, each);
       seen.add(`${each.method.toLowerCase()} ${path}`);
-      if (hasToProve && !isProven) assertNothingGiven(response, path);
-      tree = deed ? after(tree, deed) : tree;
-      assert.deepEqual(await target.tree(), tree, `The stored files after ${told(each)}`);
+      if (requiresAuth && !isAuthenticated) assertNoData(response, path);
+      tree = effect ? applyEffect(tree, effect) : tree;
+      assert.deepEqual(await target.tree(), tree, `The stored files after ${describe(each)}`);
     }
   };
   const options = tries(t, runs);
   await fc.assert(fc.asyncProperty(sequence, sendAll), options);
   // By chance, a short run can omit an operation.
-  const unseen = () => operationsOf(document).filter((operation) => !seen.has(operation));
-  for (const operation of unseen()) {
+  const untested = () => operationsOf(document).filter((operation) => !seen.has(operation));
+  for (const operation of untested()) {
     const [method = '', path = ''] = operation.split(' ');
     const only = { [path]: { [method]: document.paths[path]?.[method] } } as ApiDocument['paths'];
     const sample = { seed: options.seed, numRuns: SAMPLES };
     const requests = fc.sample(requestsOf({ paths: only }, PLACES), sample);
     await sendAll(requests.map((made) => ({ request: made, proves: true })));
   }
-  await target.assertWell();
-  assert.deepEqual(unseen(), [], 'Every operation is tested.');
+  await target.assertHealthy();
+  assert.deepEqual(untested(), [], 'Every operation is tested.');
 }
 
 /** Requests to each omitted operation. Some have another method. */
@@ -105,40 +112,40 @@ const withHeaders = (request: FuzzedRequest, headers: Record<string, string>): F
 };
 
 interface Requested {
-  readonly response: Response;
+  readonly response: HttpResponse;
   /** The requested path of the document. */
   readonly path: string | undefined;
   /** The effect of the request. */
-  readonly deed: Deed | undefined;
+  readonly effect: Effect | undefined;
 }
 
 /** Sends a request, checks the response against the document, and returns the effect. */
-async function ask({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Requested> {
+async function sendRequest({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Requested> {
   const responses = await exchange(port, bytesOf(request));
-  assert.equal(responses.length, 1, `${responses.length} responses to ${told(request)}`);
+  assert.equal(responses.length, 1, `${responses.length} responses to ${describe(request)}`);
   const [response] = responses;
   assert.ok(response);
   try {
-    assertGeneral(response);
+    assertCommonHeaders(response);
     document.assertDeclared(request.method, request.target, response);
   } catch (error) {
     throw new Error(
-      `${told(request)} returned ${response.status} ${JSON.stringify(response.headers)} ${response.body.toString().slice(0, 500)}`,
+      `${describe(request)} returned ${response.status} ${JSON.stringify(response.headers)} ${response.body.toString().slice(0, 500)}`,
       { cause: error },
     );
   }
   const path = document.pathOf(request.target);
-  const deed =
-    path === undefined || ![200, 201].includes(response.status) ? undefined : deedOf(path, request, response);
-  return { response, path, deed };
+  const effect =
+    path === undefined || ![200, 201].includes(response.status) ? undefined : effectOf(path, request, response);
+  return { response, path, effect };
 }
 
 /** Asserts that the response contains no data: a failure, the methods of a path, or the service's own endpoints. */
-function assertNothingGiven({ status }: Response, path: string | undefined): void {
+function assertNoData({ status }: HttpResponse, path: string | undefined): void {
   assert.ok(status >= 400 || status === 204 || path?.startsWith('/-/'), `${status} of ${path} for an anonymous user`);
 }
 
-function deedOf(path: string, request: FuzzedRequest, response: Response): Deed | undefined {
+function effectOf(path: string, request: FuzzedRequest, response: HttpResponse): Effect | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   // The last progress line, or the only line.
   const result = JSON.parse(response.body.toString().trimEnd().split('\n').at(-1) ?? '');
@@ -178,4 +185,4 @@ const fileAt = (named: unknown) => String(named).replace(/^\//, '');
 const folderAt = (named: unknown) => `${fileAt(named).replace(/\/$/, '')}/`;
 const siblingOf = (path: string, name: unknown) => path.slice(0, path.lastIndexOf('/') + 1) + String(name);
 
-const told = (request: FuzzedRequest) => JSON.stringify(bytesOf(request).toString('latin1').slice(0, 3000));
+const describe = (request: FuzzedRequest) => JSON.stringify(bytesOf(request).toString('latin1').slice(0, 3000));

@@ -22,7 +22,7 @@ export interface Target {
   /** Restores exactly these files and folders. */
   restore(tree: Tree): Promise<void>;
   /** Throws if the service had a fault, or still has resources of completed requests. */
-  assertWell(): Promise<void>;
+  assertHealthy(): Promise<void>;
 }
 
 export interface TargetOptions {
@@ -30,15 +30,15 @@ export interface TargetOptions {
   /** The headers that authenticate requests, if the service requires that. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether stalled clients time out after a second, the minimum of the setting. */
-  readonly isImpatient?: boolean;
+  readonly hasShortTimeouts?: boolean;
 }
 
 /** Starts the built service on a folder of a disk. */
 export async function startOnDisk(
   t: TestContext,
-  { settings, headers = {}, isImpatient = false }: TargetOptions = {},
+  { settings, headers = {}, hasShortTimeouts = false }: TargetOptions = {},
 ): Promise<Target> {
-  const timeoutMs: Record<string, string> = isImpatient ? { HEADERS_TIMEOUT: '1', IDLE_TIMEOUT: '1' } : {};
+  const timeoutMs: Record<string, string> = hasShortTimeouts ? { HEADERS_TIMEOUT: '1', IDLE_TIMEOUT: '1' } : {};
   const limits = { RATE_LIMIT: '0', MAX_EVENT_LOOP_DELAY: '0', ...timeoutMs };
   const holdall = await startHoldall(t, { settings: { AUDIT_LOG: 'off', ...limits, ...settings } });
   const { pid, port, root, log } = holdall;
@@ -50,11 +50,11 @@ export async function startOnDisk(
     port,
     tree,
     restore: (wanted) => restore({ port, tree, headers }, wanted),
-    async assertWell() {
+    async assertHealthy() {
       assert.equal((await send(port, '/-/health/ready')).status, 200);
       assert.deepEqual(holdall.serving(), [pid]);
       assert.ok(isRunning(pid));
-      assertQuiet(log);
+      assertNoFaults(log);
       const other = holdall
         .printed()
         .split('\n')
@@ -74,12 +74,12 @@ export async function startOnDisk(
  * Starts the application in this process, on a store in memory. `Files` composes operations that are one step on a
  * disk.
  */
-export async function startInMemory(t: TestContext, { isImpatient = false }: TargetOptions = {}): Promise<Target> {
+export async function startInMemory(t: TestContext, { hasShortTimeouts = false }: TargetOptions = {}): Promise<Target> {
   const warnings: Error[] = [];
   const warned = (warning: Error) => void warnings.push(warning);
   process.on('warning', warned);
   atEnd(t, () => process.off('warning', warned));
-  const limits = isImpatient ? { headersTimeout: 1, idleTimeout: 1 } : {};
+  const limits = hasShortTimeouts ? { headersTimeout: 1, idleTimeout: 1 } : {};
   const service = await startService(memory, { limits });
   atEnd(t, () => service.stop());
   const { port, store, log } = service;
@@ -99,9 +99,9 @@ export async function startInMemory(t: TestContext, { isImpatient = false }: Tar
     port,
     tree,
     restore: (wanted) => restore({ port, tree }, wanted),
-    async assertWell() {
+    async assertHealthy() {
       assert.equal((await send(port, '/-/health/ready')).status, 200);
-      assertQuiet(log);
+      assertNoFaults(log);
       assert.deepEqual(warnings, []);
     },
   };
@@ -110,7 +110,7 @@ export async function startInMemory(t: TestContext, { isImpatient = false }: Tar
 /** The minimum log level of a fault of the service. */
 const ERROR = 50;
 
-function assertQuiet(log: readonly Readonly<Record<string, unknown>>[]): void {
+function assertNoFaults(log: readonly Readonly<Record<string, unknown>>[]): void {
   const faults = log.filter(({ level }) => Number(level) >= ERROR);
   assert.deepEqual(faults, [], 'The service had no fault.');
 }
@@ -164,16 +164,16 @@ async function restore({ port, tree, headers = {} }: Place, wanted: Tree): Promi
     const response = await send(port, path, { method: 'POST', headers: about, body });
     assert.equal(response.status, 200, `${path}: ${response.body.toString()}`);
   };
-  const there = await tree();
-  for (const path of Object.keys(there).filter((each) => !Object.hasOwn(wanted, each))) {
+  const existing = await tree();
+  for (const path of Object.keys(existing).filter((each) => !Object.hasOwn(wanted, each))) {
     // Folders precede their entries.
-    const isGone = Object.keys(there).some(
+    const isGone = Object.keys(existing).some(
       (above) => above.endsWith('/') && !Object.hasOwn(wanted, above) && path !== above && path.startsWith(above),
     );
     if (!isGone) await post(`/delete${path.endsWith('/') ? '_folder' : ''}/${escapePath(path)}`);
   }
   for (const [path, text] of Object.entries(wanted)) {
-    if (Object.hasOwn(there, path) && there[path] === text) continue;
+    if (Object.hasOwn(existing, path) && existing[path] === text) continue;
     if (text === null) await post('/create_folder', Buffer.from(JSON.stringify({ path })), 'application/json');
     else {
       const slash = path.lastIndexOf('/') + 1;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { type Response, within } from '../http/client.ts';
+import { type HttpResponse, within } from '../http/client.ts';
 
 export interface Sent {
   /** Whether the client closes its side after the bytes, because they are an incomplete request. */
@@ -18,7 +18,7 @@ export async function exchange(
   port: number,
   bytes: Buffer | string,
   { ends = false, responses = 1 }: Sent = {},
-): Promise<Response[]> {
+): Promise<HttpResponse[]> {
   const sent = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
   const isHead = sent.toString('latin1', 0, 5) === 'HEAD ';
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -45,7 +45,7 @@ export async function exchange(
   return found.filter(isFinal);
 }
 
-const isFinal = ({ status }: Response) => status >= 200;
+const isFinal = ({ status }: HttpResponse) => status >= 200;
 
 const finalResponses = (received: Buffer, isHead: boolean) =>
   readResponses(received, { isHead, hasEnded: false }).found.filter(isFinal);
@@ -58,8 +58,8 @@ interface Reading {
 }
 
 /** Parses the complete responses at the start of the bytes. Returns them and the remaining bytes. */
-function readResponses(bytes: Buffer, reading: Reading): { found: Response[]; rest: Buffer } {
-  const found: Response[] = [];
+function readResponses(bytes: Buffer, reading: Reading): { found: HttpResponse[]; rest: Buffer } {
+  const found: HttpResponse[] = [];
   let rest = bytes;
   for (let next = readResponse(rest, reading); next; next = readResponse(rest, reading)) {
     found.push(next.response);
@@ -68,7 +68,10 @@ function readResponses(bytes: Buffer, reading: Reading): { found: Response[]; re
   return { found, rest };
 }
 
-function readResponse(bytes: Buffer, { isHead, hasEnded }: Reading): { response: Response; rest: Buffer } | undefined {
+function readResponse(
+  bytes: Buffer,
+  { isHead, hasEnded }: Reading,
+): { response: HttpResponse; rest: Buffer } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');

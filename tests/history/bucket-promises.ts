@@ -2,8 +2,8 @@ import {
   at,
   END,
   having,
+  optionally,
   type Program,
-  perhaps,
   type State,
   type StepResult,
   type Thread,
@@ -30,8 +30,8 @@ export function bucketPromises({ isVersioned }: { readonly isVersioned: boolean 
       const write = (done: number) => (state: readonly number[]) => [
         to(done, having(state, [[only(change.from), change.content]])),
       ];
-      const isLookedFor = !change.replace && change.content >= ignoresConditions(IN_PARTS);
-      if (isLookedFor)
+      const isCheckedFirst = !change.replace && change.content >= ignoresConditions(IN_PARTS);
+      if (isCheckedFirst)
         return [thread(change.from, (state) => (areAbsent(state, change.from) ? [to(1, state)] : []), write(END))];
       if (!change.isRepeated) return uploadAtOnce(change);
       const steps = (state: readonly number[]) =>
@@ -61,15 +61,15 @@ export function bucketPromises({ isVersioned }: { readonly isVersioned: boolean 
     restoreFolder: (change, files) => files.map(([path, content]) => restored(change, path, content, false)),
     refused(change, status, steps) {
       if (change.does === 'restore' && status === 409 && !change.isRepeated) return [present(change.from)];
-      if (change.does === 'restore' || change.does === 'restore folder') return perhaps(steps());
+      if (change.does === 'restore' || change.does === 'restore folder') return optionally(steps());
       // A conflict is found before the first change. For any other failure, the source was removed or changed meanwhile.
       if (status === 409) return undefined;
-      if (change.does === 'upload') return change.isRepeated ? perhaps(this.upload(change)) : undefined;
+      if (change.does === 'upload') return change.isRepeated ? optionally(this.upload(change)) : undefined;
       const isMove = /move|rename/.test(change.does);
       if (change.does.endsWith(' folder'))
-        return change.into.length > 0 ? perhaps(eachFile(change, isMove)) : undefined;
+        return change.into.length > 0 ? optionally(eachFile(change, isMove)) : undefined;
       if (change.into.length === 0) return undefined;
-      const begun = perhaps(isMove ? this.move(change) : this.copy(change));
+      const begun = optionally(isMove ? this.move(change) : this.copy(change));
       return status === 404 ? [absent(change.from), ...begun] : begun;
     },
   };
@@ -111,17 +111,17 @@ const transferOf =
         if (file === 0 && isOne) return [];
         if (file === 0)
           return replace && replaced !== 0 ? [to(END, state), to(4, state, [replaced])] : [to(END, state)];
-        const goesOn = to(1, state, [file]);
+        const copied = to(1, state, [file]);
         // The copy of an interrupted operation counts as the copy of this one.
         const isThere = replaced === file && (isMove || !isOne);
-        return isThere ? [goesOn, to(whenCopied, state, [file])] : [goesOn];
+        return isThere ? [copied, to(whenCopied, state, [file])] : [copied];
       },
       (state, [remembered = 0]) => {
         if (isOne && !replace && isProtected(remembered) && at(state, into) !== 0)
           return isOne && !isRepeated ? [] : [to(0, state)];
         const next = having(state, [[into, remembered]]);
-        const isBegunAnew = !isOne || replace || isRepeated;
-        return isBegunAnew
+        const restarts = !isOne || replace || isRepeated;
+        return restarts
           ? [to(copied, next, [remembered]), to(0, next), to(0, state)]
           : [to(copied, next, [remembered]), to(0, state)];
       },

@@ -22,7 +22,7 @@ const EXCEPT_GITHUB: readonly StoreKind[] = ['disk', 'bucket', 'versioned-bucket
 /** The stores that enforce conditions on writes. */
 const CONDITIONAL: readonly StoreKind[] = ['disk', 'bucket', 'github'];
 /** The stores that keep a content that another request replaces while it arrives. */
-const KEEPING: readonly StoreKind[] = ['disk', 'versioned-bucket', 'github'];
+const KEEPING_REPLACED: readonly StoreKind[] = ['disk', 'versioned-bucket', 'github'];
 const EXCEPT_BUCKET: readonly StoreKind[] = ['disk', 'github'];
 
 /** Events in their order: a whole operation, its call, its end, or another event. */
@@ -208,7 +208,12 @@ const VIOLATIONS: readonly Case[] = [
     holds('g/x', 1),
     holds('g/y', 0),
   ],
-  ['a rejected move that is half complete', EXCEPT_BUCKET, stored('a', 1), [transfer('move', 'a', 'f/x'), refused(404)]],
+  [
+    'a rejected move that is half complete',
+    EXCEPT_BUCKET,
+    stored('a', 1),
+    [transfer('move', 'a', 'f/x'), refused(404)],
+  ],
   [
     'one file that two requests delete',
     EXCEPT_BUCKET,
@@ -263,7 +268,7 @@ const VIOLATIONS: readonly Case[] = [
   ['a removal of another content', ALL, stored('a', 1), [purge(2), done], { kept: [] }],
   [
     'a content that was replaced as it arrived, and that the store lost',
-    KEEPING,
+    KEEPING_REPLACED,
     calls('p', upload('a', 1)),
     calls('q', upload('a', 2)),
     ends('p', done),

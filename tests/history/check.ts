@@ -51,7 +51,7 @@ export function check(history: History): Verdict {
     most = Math.max(most, worlds.size);
     if (worlds.size > 0) continue;
     skipped++;
-    const known = knownBehind(history, ends, index);
+    const known = lastKnownState(history, ends, index);
     if (!known) break;
     worlds = unique([{ state: known.state, running: new Map() }]);
     index = known.line;
@@ -92,7 +92,7 @@ function follow(
 }
 
 /** Returns the contents of the paths at the first line where no operation was running and every path was read. */
-function knownBehind(
+function lastKnownState(
   { lines, paths }: History,
   ends: ReadonlyMap<number, readonly number[]>,
   from: number,

@@ -13,5 +13,8 @@ export function judgementOf(history: History): Judgement {
   if (verdict.is === 'violation') return { isViolated: true, text: reportOf(history, verdict) };
   const { operations, most, skipped } = verdict;
   const exceptions = skipped > 0 ? `, except ${skipped} rounds with too many possible worlds` : '';
-  return { isViolated: false, text: `${operations} operations explained, with at most ${most} possible worlds${exceptions}` };
+  return {
+    isViolated: false,
+    text: `${operations} operations explained, with at most ${most} possible worlds${exceptions}`,
+  };
 }

@@ -1,4 +1,4 @@
-import { beginUpload, type Call, escapePath, type Response, send } from '../http/client.ts';
+import { beginUpload, type Call, escapePath, type HttpResponse, send } from '../http/client.ts';
 import { bytesOf, contentOf } from './content.ts';
 import type { DavOperation, Outcome } from './history.ts';
 
@@ -35,9 +35,9 @@ type Of<Does extends DavOperation['does']> = DavOperation & { readonly does: Doe
 
 const pathOf = (path: string) => `/-/dav/${escapePath(path)}`;
 
-const textOf = ({ body }: Response) => body.toString();
+const textOf = ({ body }: HttpResponse) => body.toString();
 
-function request(port: number, method: string, path: string, headers: Call['headers'] = {}): Promise<Response> {
+function request(port: number, method: string, path: string, headers: Call['headers'] = {}): Promise<HttpResponse> {
   return send(port, pathOf(path), { method, headers });
 }
 
@@ -52,7 +52,7 @@ async function upload(port: number, { path, content, isNew, leaves }: Of<'upload
   const isEarly = leaves === 'early';
   await sending.write(isEarly ? bytes.subarray(0, bytes.length / 2) : bytes);
   if (leaves === undefined) return changed(await sending.finish());
-  sending.leave();
+  sending.disconnect();
   return isEarly ? { is: 'left' } : { is: 'unknown', why: 'the client left' };
 }
 
@@ -60,7 +60,7 @@ function rangeOf({ range }: Of<'fetch'>): Record<string, string> {
   return range ? { range: `bytes=${range[0]}-${range[1]}` } : {};
 }
 
-function found({ range }: Of<'fetch'>, response: Response): Outcome {
+function found({ range }: Of<'fetch'>, response: HttpResponse): Outcome {
   const { status, headers, body } = response;
   if (status === 404) return { is: 'found', content: null };
   if (status !== (range ? 206 : 200)) return changed(response);
@@ -71,7 +71,7 @@ function found({ range }: Of<'fetch'>, response: Response): Outcome {
 }
 
 /** Returns the files of a multistatus response: those with a size. */
-function listed(folder: string, response: Response): Outcome {
+function listed(folder: string, response: HttpResponse): Outcome {
   if (response.status === 404) return { is: 'listed', files: null };
   if (response.status !== 207) return changed(response);
   const files: Record<string, number> = {};
@@ -84,7 +84,7 @@ function listed(folder: string, response: Response): Outcome {
   return { is: 'listed', files };
 }
 
-function changed(response: Response): Outcome {
+function changed(response: HttpResponse): Outcome {
   const { status } = response;
   if (status === 200 || status === 201 || status === 204) return { is: 'done' };
   const error = textOf(response);

@@ -4,10 +4,10 @@ import {
   escapePath,
   followLocation,
   formOf,
+  type HttpResponse,
   jsonOf,
   postBytes,
   postJson,
-  type Response,
   send,
 } from '../http/client.ts';
 import { bytesOf, contentOf } from './content.ts';
@@ -74,7 +74,7 @@ type Of<Does extends Operation['does']> = Operation & { readonly does: Does };
 function transfer(
   port: number,
   { does, from, to, replace }: Of<'copy' | 'move' | 'rename' | 'copy folder' | 'move folder' | 'rename folder'>,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const newName = to.split('/').findLast(Boolean);
   if (does === 'rename') return postJson(port, `/rename/${escapePath(from)}`, { newName, overwrite: replace });
   if (does === 'rename folder')
@@ -95,7 +95,7 @@ async function upload(port: number, { path, content, isNew, leaves }: Of<'upload
   const sending = beginUpload(port, { ...headers, 'content-length': String(form.length) });
   const isEarly = leaves === 'early';
   await sending.write(isEarly ? form.subarray(0, form.length / 2) : form);
-  sending.leave();
+  sending.disconnect();
   return isEarly ? { is: 'left' } : { is: 'unknown', why: 'the client left' };
 }
 
@@ -109,14 +109,15 @@ async function fetchFile(port: number, { path, range }: Of<'fetch'>): Promise<Ou
   if (response.status !== 200 && response.status !== 206) return changed(response);
   const total = Number(response.headers['content-range']?.split('/')[1] ?? response.body.length);
   const isPart = response.status === 206;
-  if (isPart !== (range !== undefined)) return { is: 'wrong', why: `a ${response.status} is not a response to this request` };
+  if (isPart !== (range !== undefined))
+    return { is: 'wrong', why: `a ${response.status} is not a response to this request` };
   const length = range ? range[1] - range[0] + 1 : total;
   const content = response.body.length === length ? contentOf(response.body, range?.[0], total) : undefined;
   if (content === undefined) return { is: 'wrong', why: `bytes of no content, ${response.body.length} of ${total}` };
   return { is: 'found', content };
 }
 
-function listed(response: Response): Outcome {
+function listed(response: HttpResponse): Outcome {
   if (response.status === 404) return { is: 'listed', files: null };
   if (response.status !== 200) return changed(response);
   const { entries } = jsonOf(response) as { entries: { type: string; path: string; size: number }[] };
@@ -124,7 +125,7 @@ function listed(response: Response): Outcome {
   return { is: 'listed', files: Object.fromEntries(files) };
 }
 
-function changed(response: Response): Outcome {
+function changed(response: HttpResponse): Outcome {
   const { status } = response;
   if (status === 200) {
     const { change, changes: steps } = jsonOf(response) as { change?: string; changes?: UndoStep[] };

@@ -48,7 +48,7 @@ export const observation = (paths: readonly number[], holds: (state: State) => b
   isOptional: false,
 });
 
-export const perhaps = (threads: readonly Thread[]): Program => threads.map((one) => ({ ...one, isOptional: true }));
+export const optionally = (threads: readonly Thread[]): Program => threads.map((one) => ({ ...one, isOptional: true }));
 
 /** Returns a state with other contents at these paths. */
 export function having(state: State, changes: Iterable<readonly [path: number, content: number]>): State {

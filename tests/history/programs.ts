@@ -1,6 +1,6 @@
 import { bucketPromises } from './bucket-promises.ts';
 import type { History, Operation, Outcome, StoreKind } from './history.ts';
-import { at, observation, type Program, perhaps } from './program.ts';
+import { at, observation, optionally, type Program } from './program.ts';
 import { absent, type Change, disk, github, only, type Promises, present } from './promises.ts';
 import { refusedUndoProgram, undoProgram } from './undo-programs.ts';
 
@@ -169,7 +169,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       case 'without folder':
         return withoutFolder(operation);
       case 'unknown':
-        return { program: perhaps(stepsOf(change, operation)) };
+        return { program: optionally(stepsOf(change, operation)) };
       case 'left':
         return { program: [] };
       case 'wrong':

@@ -205,13 +205,13 @@ const copyFolderOnDisk: Steps = (change) => {
 /** One rename. Existing content of the destination is renamed away first, also if it appears meanwhile. */
 const moveFolderOnDisk: Steps = (change) => {
   const { from, into, replace } = change;
-  const putAside: Node = (state) => [to(1, cleared(state, into))];
+  const renameAway: Node = (state) => [to(1, cleared(state, into))];
   const place: Node = (state) => {
     const isFree = areAbsent(state, into);
     if (!replace && !isFree) return [];
-    return [to(END, cleared(copied(state, change), from)), ...(isFree ? [] : putAside(state, []))];
+    return [to(END, cleared(copied(state, change), from)), ...(isFree ? [] : renameAway(state, []))];
   };
-  return [replace ? thread(pathsOf(change), putAside, place) : thread(pathsOf(change), place)];
+  return [replace ? thread(pathsOf(change), renameAway, place) : thread(pathsOf(change), place)];
 };
 
 /**

@@ -5,10 +5,10 @@ import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf, settingsOfRepository } from '../../testing/servers/settings.ts';
 import type { StoreKind } from './history.ts';
-import { keptInBranch } from './kept-in-branch.ts';
-import { keptInBucket } from './kept-in-bucket.ts';
-import { keptOnDisk } from './kept-on-disk.ts';
-import type { KeptContents, ReplicaSet } from './run.ts';
+import { readBranch } from './read-branch.ts';
+import { readBucket } from './read-bucket.ts';
+import { readDisk } from './read-disk.ts';
+import type { ReplicaSet, StoredContents } from './run.ts';
 
 const REPLICAS = [0, 1];
 
@@ -47,13 +47,13 @@ export async function startReplicas(t: TestContext, store: StoreKind): Promise<R
 interface Opened {
   readonly settings: Readonly<Record<string, string>>;
   readonly cut: ReplicaSet['cut'];
-  readonly kept: KeptContents;
+  readonly kept: StoredContents;
 }
 
 const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> = {
   async disk(t) {
     const root = await temporaryFolder(t);
-    return { settings: { DISK_ROOT: root }, cut() {}, kept: keptOnDisk(root) };
+    return { settings: { DISK_ROOT: root }, cut() {}, kept: readDisk(root) };
   },
 
   bucket: (t) => openBucket(t, false),
@@ -64,7 +64,7 @@ const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> =
     atEnd(t, () => hosted.remove());
     // Each read requests the newest state, so that no response is outdated.
     const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' };
-    const kept = keptInBranch(hosted.repository);
+    const kept = readBranch(hosted.repository);
     return { settings, kept, cut: (requests, onCut) => hosted.host.intercept(cutting(requests, onCut)) };
   },
 };
@@ -77,7 +77,7 @@ async function openBucket(t: TestContext, isVersioned: boolean): Promise<Opened>
     await proxy.stop();
   });
   const settings = settingsOf({ settings: { ...bucket.settings, endpoint: proxy.url } });
-  const kept = keptInBucket(bucket, isVersioned);
+  const kept = readBucket(bucket, isVersioned);
   return { settings, kept, cut: (requests, onCut) => proxy.intercept(cutting(requests, onCut)) };
 }
 

@@ -11,7 +11,7 @@ export function reportOf(history: History, { line: index, why, possible }: Viola
   const paths = failedCall ? pathsOf(failedCall.operation, history.paths) : history.paths;
   const concerns = (operation: Operation) => pathsOf(operation, history.paths).some((path) => paths.includes(path));
   const from = beginOf(lines, index);
-  const told = lines.slice(from, index + 1).filter((line) => {
+  const relevant = lines.slice(from, index + 1).filter((line) => {
     if (!('id' in line)) return true;
     const call = calls.get(line.id);
     return call !== undefined && concerns(call.operation);
@@ -21,7 +21,7 @@ export function reportOf(history: History, { line: index, why, possible }: Viola
     ...(failedCall ? [`It is operation ${failedCall.id}, ${describe(failedCall.operation)}.`] : []),
     ...paths.map((path) => `Before, ${path} could contain ${(possible.get(path) ?? []).map(nameOf).join(' or ')}.`),
     'The events of these paths in this round and the previous one:',
-    ...told.map((line) => describeLine(line, calls)),
+    ...relevant.map((line) => describeLine(line, calls)),
   ].join('\n');
 }
 

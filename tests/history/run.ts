@@ -12,13 +12,13 @@ export interface ReplicaSet {
   kill(replica: number): Promise<void>;
   /** Starts all services that have ended. */
   restart(): Promise<void>;
-  readonly kept: KeptContents;
+  readonly kept: StoredContents;
   /** Cuts the connections of the next requests to the store, and calls back for each. */
   cut(requests: readonly ('cut' | 'cut when done')[], onCut: () => void): void;
 }
 
 /** Reads the contents of a store without the services. */
-export interface KeptContents {
+export interface StoredContents {
   /** Returns the items of the trash, in a stable order. */
   items(): Promise<readonly TrashItem[]>;
   /** Returns every content that is at a path, a version, or in the trash. */
@@ -41,7 +41,7 @@ export async function run(plan: Plan, site: ReplicaSet): Promise<History> {
   for (const round of rounds) {
     await runRound(round, site, recorder);
     recorder.note({ is: 'barrier' });
-    await lookAtAll(plan, site, recorder);
+    await readEverything(plan, site, recorder);
     recorder.note({ is: 'looked' });
     recorder.note({ is: 'kept', contents: await site.kept.all() });
   }
@@ -199,7 +199,7 @@ async function cause(fault: Fault, site: ReplicaSet, recorder: Recorder): Promis
 }
 
 /** Reads every file and folder from each service. */
-async function lookAtAll({ paths, folders }: Plan, site: ReplicaSet, recorder: Recorder): Promise<void> {
+async function readEverything({ paths, folders }: Plan, site: ReplicaSet, recorder: Recorder): Promise<void> {
   for (const replica of site.ports.keys()) {
     const looks: Operation[] = [
       ...paths.map((path) => ({ does: 'fetch', path }) as const),

@@ -1,5 +1,5 @@
 import type { Operation, Outcome, UndoableOperation, UndoStep } from './history.ts';
-import { END, having, type Program, perhaps, type Thread, thread, to } from './program.ts';
+import { END, having, optionally, type Program, type Thread, thread, to } from './program.ts';
 import { areAbsent, type Change, type Promises } from './promises.ts';
 
 type Undo = Operation & { readonly does: 'undo' };
@@ -16,7 +16,7 @@ const STEP_BACK = /\.(?:deleted|moved)$/;
 
 /** Returns the steps of an undo: those in the response, or otherwise all possible ones. */
 export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Context): Program {
-  if (outcome.is !== 'done') return perhaps([...stepsBack(of, context), ...givesBack(of, files, context)]);
+  if (outcome.is !== 'done') return optionally([...stepsBack(of, context), ...givesBack(of, files, context)]);
   const steps = outcome.steps ?? [];
   const isStepBack = ({ type }: UndoStep) => STEP_BACK.test(type);
   const given = steps.filter((step) => !isStepBack(step));
@@ -32,7 +32,7 @@ export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Cont
 export function refusedUndoProgram(operation: Undo, outcome: Outcome, context: Context): Program {
   const late = lateChange(operation, context);
   const lateSteps = late && context.promises.refused(late, 404, () => []);
-  return perhaps([...undoProgram(operation, outcome, context), ...(lateSteps ?? [])]);
+  return optionally([...undoProgram(operation, outcome, context), ...(lateSteps ?? [])]);
 }
 
 /** Returns the change that can fail if another request was earlier: a restore, or the move back. */

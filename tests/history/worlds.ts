@@ -13,7 +13,7 @@ export type Worlds = ReadonlyMap<string, World>;
 export type Programs = ReadonlyMap<number, Program | string>;
 
 /** Maximum number of worlds at a time. */
-const MOST = 50_000;
+const MAX_WORLDS = 50_000;
 
 /** Returns the worlds in which the operation is also running. */
 export function begun(worlds: Worlds, id: number, program: Program, programs: Programs): Worlds {
@@ -41,7 +41,7 @@ export function ended(worlds: Worlds, id: number, threads: Program, programs: Pr
 }
 
 /** A thread of an operation. */
-interface Which {
+interface ThreadId {
   readonly id: number;
   readonly number: number;
 }
@@ -50,7 +50,7 @@ interface Which {
  * Returns the worlds in which a thread has ended or, if it is optional, has taken any number of its steps. Other threads
  * take as few steps as this needs, because they can take the rest later.
  */
-function brought(worlds: Worlds, which: Which, isOptional: boolean, programs: Programs): Worlds | undefined {
+function brought(worlds: Worlds, which: ThreadId, isOptional: boolean, programs: Programs): Worlds | undefined {
   const isDone = (world: World) => world.running.get(which.id)?.[which.number]?.node === END;
   const seen = new Map(worlds);
   const after = new Map(isOptional ? worlds : []);
@@ -68,22 +68,22 @@ function brought(worlds: Worlds, which: Which, isOptional: boolean, programs: Pr
         if (isIts && isOptional) after.set(nextKey, next);
       }
     }
-    if (seen.size > MOST) return undefined;
+    if (seen.size > MAX_WORLDS) return undefined;
   }
   return after;
 }
 
 /** Returns the threads that can affect this one, and itself: they share its paths, or those of such a thread. */
-function connectedTo(which: Which, world: World, programs: Programs): readonly Which[] {
+function connectedTo(which: ThreadId, world: World, programs: Programs): readonly ThreadId[] {
   const paths = new Set(threadOf(programs, which)?.paths);
-  let apart: (Which & Pick<Thread, 'paths'>)[] = [];
+  let apart: (ThreadId & Pick<Thread, 'paths'>)[] = [];
   for (const [id, places] of world.running) {
     for (const [number, { node }] of places.entries()) {
       const thread = threadOf(programs, { id, number });
       if (thread && !thread.isObservation && node !== END) apart.push({ id, number, paths: thread.paths });
     }
   }
-  const connected: Which[] = [];
+  const connected: ThreadId[] = [];
   for (let size = -1; size < connected.length; ) {
     size = connected.length;
     apart = apart.filter((one) => {
@@ -97,7 +97,7 @@ function connectedTo(which: Which, world: World, programs: Programs): readonly W
 }
 
 /** Returns each world after one more step of this thread. */
-function* stepsOf({ id, number }: Which, world: World, programs: Programs): Generator<World> {
+function* stepsOf({ id, number }: ThreadId, world: World, programs: Programs): Generator<World> {
   const places = world.running.get(id);
   const place = places?.[number];
   if (!places || !place) return;
@@ -122,7 +122,7 @@ function looked({ state, running }: World, programs: Programs): World {
   return { state, running: next };
 }
 
-function threadOf(programs: Programs, { id, number }: Which): Thread | undefined {
+function threadOf(programs: Programs, { id, number }: ThreadId): Thread | undefined {
   const program = programs.get(id);
   return typeof program === 'object' ? program[number] : undefined;
 }

@@ -25,8 +25,8 @@ async function serve(t: TestContext, options: ServiceOptions = {}) {
 async function talk(t: TestContext, port: number) {
   const socket = connect(port, '127.0.0.1');
   atEnd(t, () => socket.destroy());
-  let heard = '';
-  socket.on('data', (bytes) => (heard += String(bytes)));
+  let received = '';
+  socket.on('data', (bytes) => (received += String(bytes)));
   await once(socket, 'connect');
   // The service closes the connection after a refusal, and later writes fail. Tests assert what was received.
   socket.on('error', () => {});
@@ -34,8 +34,8 @@ async function talk(t: TestContext, port: number) {
     write: (text: string | Buffer) => socket.write(text),
     /** Returns all received bytes, up to the end of the first headers after `from`. */
     async headers(from = 0): Promise<string> {
-      await until('the headers have arrived', () => heard.indexOf('\r\n\r\n', from) !== -1);
-      return heard.slice(from);
+      await until('the headers have arrived', () => received.indexOf('\r\n\r\n', from) !== -1);
+      return received.slice(from);
     },
   };
 }
@@ -56,7 +56,7 @@ describe('An upload by a user without any write permission', () => {
     service.grant(grant('a/', ['read', 'manage']), grant('public/', ['read'], EVERYONE));
     for (const [requested, status] of [
       [{}, 401],
-      [service.requested, 403],
+      [service.authHeaders, 403],
     ] as const) {
       const { write, headers } = await talk(t, service.port);
       write(headOf('POST', '/upload', { ...FORM, ...requested, 'content-length': '100000' }));
@@ -143,7 +143,7 @@ describe('Expect: 100-continue', () => {
     const json = { 'content-type': 'application/json' };
     const refused = [
       [guarded.port, 'POST', '/upload', FORM, 401],
-      [guarded.port, 'POST', '/upload', { ...FORM, ...guarded.requested }, 403],
+      [guarded.port, 'POST', '/upload', { ...FORM, ...guarded.authHeaders }, 403],
       [port, 'POST', '/upload', json, 400],
       [port, 'POST', '/-/missing', json, 404],
       [port, 'PUT', '/copy', json, 405],

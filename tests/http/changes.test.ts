@@ -5,7 +5,7 @@ import { PERMISSIONS } from '../../src/access/policy.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, type Call, jsonOf, type Response } from './client.ts';
+import { assertFailure, type Call, type HttpResponse, jsonOf } from './client.ts';
 
 interface ChangeJson {
   readonly id: string;
@@ -101,14 +101,14 @@ describe('GET /-/changes', () => {
     await service.stop();
   });
 
-  const pageOf = (response: Response) => {
+  const pageOf = (response: HttpResponse) => {
     assert.equal(response.status, 200, response.body.toString());
     return jsonOf(response) as unknown as Page;
   };
   const read = async (query = '') => pageOf(await service.asAnn(`/-/changes?${query}`));
   const readAll = async () => (await read('since=oldest')).changes.map(summaryOf);
-  const ok = (response: Response) => assert.equal(response.status, 200, response.body.toString());
-  const follow = async (query = '', headers = {}, user = service.requested): Promise<EventStream> => {
+  const ok = (response: HttpResponse) => assert.equal(response.status, 200, response.body.toString());
+  const follow = async (query = '', headers = {}, user = service.authHeaders): Promise<EventStream> => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const all = { ...user, accept: 'text/event-stream', ...headers };
     get({ host: '127.0.0.1', port: service.port, path: `/-/changes?${query}`, headers: all, agent: false }, resolve).on(
@@ -443,7 +443,7 @@ describe('GET /-/changes', () => {
   it('ends a stream when its user is removed', async () => {
     service.grant(grant('', ['read', 'write'], EVERYONE));
     const stream = await follow();
-    service.dismissAnn();
+    service.removeAnn();
     // The identity of a request is trusted for its first second.
     await until('the stream has ended', async () => {
       ok(await service.asAnonymous('/upload', upload(`${++count}`, 'x')));

@@ -17,9 +17,6 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** The former name of `HttpResponse`. */
-export type Response = HttpResponse;
-
 export interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -30,15 +27,15 @@ export interface Call {
 
 /** Sends a request. Does not normalise the path, as `fetch` would, and does not follow redirects. */
 export async function send(port: number, path: string, call: Call = {}): Promise<HttpResponse> {
-  const response = await begin(port, path, call).answer;
+  const response = await begin(port, path, call).response;
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
 /** A request in progress. The test can read the response as it arrives, and disconnect. */
 export interface Exchange {
   /** Resolves when the headers of the response have arrived. */
-  readonly answer: Promise<IncomingMessage>;
-  leave(): void;
+  readonly response: Promise<IncomingMessage>;
+  disconnect(): void;
 }
 
 const agents = new Map<number, Agent>();
@@ -71,7 +68,7 @@ export function begin(port: number, path: string, call: Call = {}): Exchange {
   request.end(body);
   // A caller that disconnects does not await the response.
   promise.catch(() => {});
-  return { answer: promise, leave: () => request.destroy() };
+  return { response: promise, disconnect: () => request.destroy() };
 }
 
 /**
@@ -192,13 +189,13 @@ export function postBytes(
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
 
 /** An upload whose body the test sends in chunks. */
-export interface Sending {
+export interface UploadInProgress {
   /** Resolves when the system has accepted the chunk. */
   write(piece: Buffer): Promise<void>;
   /** Ends the body, and returns the response. */
   finish(): Promise<HttpResponse>;
   /** Closes the connection before the end of the body. */
-  leave(): void;
+  disconnect(): void;
 }
 
 /** Begins an upload. It uses chunked encoding unless the headers have a `content-length`. */
@@ -206,7 +203,7 @@ export function beginUpload(
   port: number,
   headers: Record<string, string> = {},
   target: { readonly method: string; readonly path: string } = { method: 'POST', path: '/upload' },
-): Sending {
+): UploadInProgress {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = httpRequest(
     { host: '127.0.0.1', port, ...target, headers: { ...FORM, ...headers }, agent: false },
@@ -224,46 +221,46 @@ export function beginUpload(
       const response = await promise;
       return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
     },
-    leave: () => void request.destroy(),
+    disconnect: () => void request.destroy(),
   };
 }
 
 /** Uploads a file to a path. Asserts that the upload succeeds. */
 export async function upload(port: number, path: string, value: Buffer | string): Promise<HttpResponse> {
   const slash = path.lastIndexOf('/') + 1;
-  const answer = await postForm(port, [
+  const response = await postForm(port, [
     { name: 'prefix', value: path.slice(0, slash) },
     { name: 'file', filename: path.slice(slash), value },
   ]);
-  assert.equal(answer.status, 200, answer.body.toString());
-  return answer;
+  assert.equal(response.status, 200, response.body.toString());
+  return response;
 }
 
 /** Parses the JSON of a response. */
-export function jsonOf(answer: HttpResponse): Record<string, unknown> {
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
-  return JSON.parse(answer.body.toString());
+export function jsonOf(response: HttpResponse): Record<string, unknown> {
+  assert.match(response.headers['content-type'] ?? '', /^application\/json/);
+  return JSON.parse(response.body.toString());
 }
 
 /**
  * Asserts that the response is an error envelope with this status and message, and has the headers of every response.
  */
-export function assertFailure(answer: HttpResponse, status: number, error: RegExp | string): void {
-  const json = jsonOf(answer);
-  assert.equal(answer.status, status, answer.body.toString());
+export function assertFailure(response: HttpResponse, status: number, error: RegExp | string): void {
+  const json = jsonOf(response);
+  assert.equal(response.status, status, response.body.toString());
   const details = json['code'] === 'locked' && 'lock' in json ? ['lock'] : [];
   assert.deepEqual(Object.keys(json), ['success', 'code', 'error', ...details]);
   assert.equal(json['success'], false);
   assert.equal(ERROR_CODES[json['code'] as ErrorCode]?.status, status, String(json['code']));
   if (typeof error === 'string') assert.equal(json['error'], error);
   else assert.match(String(json['error']), error);
-  assert.match(String(answer.headers['x-request-id'] ?? ''), /^[\w.:-]+$/);
+  assert.match(String(response.headers['x-request-id'] ?? ''), /^[\w.:-]+$/);
 }
 
 /** Asserts that the response is a success envelope with exactly these fields. */
-export function assertSuccess(answer: HttpResponse, fields: Record<string, unknown>): void {
-  assert.equal(answer.status, 200, answer.body.toString());
-  const { change, ...rest } = jsonOf(answer);
+export function assertSuccess(response: HttpResponse, fields: Record<string, unknown>): void {
+  assert.equal(response.status, 200, response.body.toString());
+  const { change, ...rest } = jsonOf(response);
   // Only a service with a database has a change log.
   if (change !== undefined) assert.ok(typeof change === 'string' && /^[\w-]{22}$/.test(change));
   assert.deepEqual(rest, { success: true, ...fields });
@@ -283,15 +280,15 @@ export interface ListedFile {
 /** Returns the file with this path from the listing of its folder. */
 export async function listed(port: number, path: string): Promise<ListedFile> {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
-  const answer = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
-  const { entries } = jsonOf(answer) as unknown as { entries: ListedFile[] };
+  const response = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
+  const { entries } = jsonOf(response) as unknown as { entries: ListedFile[] };
   return entries.find((entry) => entry.path === path) ?? assert.fail(`${path} is not listed.`);
 }
 
 /** Returns all paths below a folder, using only listings. */
 export async function pathsBelow(port: number, folder = ''): Promise<string[]> {
-  const answer = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
-  const { entries } = jsonOf(answer) as { entries: { type: string; path: string }[] };
+  const response = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
+  const { entries } = jsonOf(response) as { entries: { type: string; path: string }[] };
   const below = entries.map(async ({ type, path }) =>
     type === 'folder' ? [path, ...(await pathsBelow(port, path))] : [path],
   );
@@ -305,9 +302,9 @@ export async function pathsBelow(port: number, folder = ''): Promise<string[]> {
 export async function treeOf(port: number, folder = ''): Promise<Record<string, string | null>> {
   const entries = (await pathsBelow(port, folder)).map(async (path) => {
     if (path.endsWith('/')) return [path, null] as const;
-    const answer = await send(port, `/file/${escapePath(path)}`);
-    assert.equal(answer.status, 200, `${path}: ${answer.body.toString()}`);
-    return [path, answer.body.toString()] as const;
+    const response = await send(port, `/file/${escapePath(path)}`);
+    assert.equal(response.status, 200, `${path}: ${response.body.toString()}`);
+    return [path, response.body.toString()] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }

@@ -105,7 +105,12 @@ describe('CORS_ORIGINS=*', () => {
     service.grant(grant('a/', ['read', 'write', 'manage']), grant('public/', ['read'], EVERYONE));
     const headers = { ...CROSS_SITE, origin: 'https://any.example' };
     await service.plant({ 'public/x.txt': 'x' });
-    const made = await postJson(service.port, '/create_folder', { path: 'a/b' }, { ...headers, ...service.requested });
+    const made = await postJson(
+      service.port,
+      '/create_folder',
+      { path: 'a/b' },
+      { ...headers, ...service.authHeaders },
+    );
     const anonymous = await service.asAnonymous('/file/public/x.txt', { headers });
     const refused = await service.asAnonymous('/file/a/x.txt', { headers });
     assert.deepEqual([made.status, anonymous.status, refused.status], [200, 200, 401]);

@@ -16,7 +16,7 @@ import {
 } from '../access/guarded-service.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { file, upload } from '../contract/bytes.ts';
-import { assertFailure, BOUNDARY, type Call, jsonOf, type Response, send } from './client.ts';
+import { assertFailure, BOUNDARY, type Call, type HttpResponse, jsonOf, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const ALL = grant('', PERMISSIONS);
@@ -31,7 +31,7 @@ function elements(element: XmlElement, name: string): XmlElement[] {
   return [...(element.name === name ? [element] : []), ...children.flatMap((child) => elements(child, name))];
 }
 
-const texts = ({ body }: Response, name: string) => elements(parseXml(body), name).map((each) => textOf(each));
+const texts = ({ body }: HttpResponse, name: string) => elements(parseXml(body), name).map((each) => textOf(each));
 
 describe('WebDAV', () => {
   let service: GuardedService;
@@ -552,7 +552,7 @@ describe('WebDAV', () => {
 
     it('refuses an upload before its content arrives', async () => {
       const token = await lock('notes/a.txt');
-      const assertRefused = (response: Response) => {
+      const assertRefused = (response: HttpResponse) => {
         assertFailure(response, 409, /is locked by "ann", until /);
         assert.equal(jsonOf(response).code, 'locked');
         assert.partialDeepStrictEqual(jsonOf(response)['lock'], { path: 'notes/a.txt', user: 'ann' });
@@ -560,7 +560,7 @@ describe('WebDAV', () => {
       /** Sends the begin of a body that never ends. */
       const sendBegin = async (path: string, { headers, body = '' }: Call, method: string) => {
         const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-        const all = { ...service.requested, ...headers, 'content-length': '1000000' };
+        const all = { ...service.authHeaders, ...headers, 'content-length': '1000000' };
         const sent = httpRequest({ port: service.port, path, method, headers: all, agent: false }, resolve);
         sent.on('error', reject).write(body);
         const response = await promise;
@@ -664,7 +664,7 @@ describe('A lock of an unused path', () => {
   const sendLock = (path: string, depth = '0') =>
     service.asAnn(`/-/dav/${path}`, { method: 'LOCK', headers: { depth }, body: LOCK_BODY });
   const statusOfLock = async (...parameters: Parameters<typeof sendLock>) => (await sendLock(...parameters)).status;
-  const unlock = async (path: string, { headers }: Response) => {
+  const unlock = async (path: string, { headers }: HttpResponse) => {
     const token = { 'lock-token': String(headers['lock-token']) };
     assert.equal((await service.asAnn(`/-/dav/${path}`, { method: 'UNLOCK', headers: token })).status, 204);
   };

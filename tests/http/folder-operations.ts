@@ -110,9 +110,9 @@ export function linesOf(response: HttpResponse): { progress: ProgressLine[]; las
   const last = lines.pop() ?? {};
   const progress = lines.map((line) => {
     assert.deepEqual(Object.keys(line), ['progress']);
-    const told = line['progress'] as ProgressLine;
-    assert.deepEqual(Object.keys(told).toSorted(), ['bytes', 'done', 'total']);
-    return told;
+    const progress = line['progress'] as ProgressLine;
+    assert.deepEqual(Object.keys(progress).toSorted(), ['bytes', 'done', 'total']);
+    return progress;
   });
   return { progress, last };
 }

@@ -238,7 +238,7 @@ export function ietfUploadsCases(backend: Backend, service: () => Pick<TestServi
       await old.write(Buffer.alloc(50_000));
       const offset = await offsetOf(url);
       assertState(await patch(url, offset, 'end', more), 204, offset + 3, more);
-      old.leave();
+      old.disconnect();
       assert.equal((await head(url, 'DELETE')).status, 204);
     });
 

@@ -7,7 +7,7 @@ import type { Store } from '../../src/model/store.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, assertSuccess, jsonOf, type Response } from './client.ts';
+import { assertFailure, assertSuccess, type HttpResponse, jsonOf } from './client.ts';
 
 interface JobJson {
   readonly id: string;
@@ -59,7 +59,7 @@ describe('jobs of folder operations', () => {
   });
   afterEach(() => service.stop());
 
-  const jobOf = (response: Response) => (jsonOf(response) as { job: JobJson }).job;
+  const jobOf = (response: HttpResponse) => (jsonOf(response) as { job: JobJson }).job;
   const unfinished = async () =>
     (jsonOf(await service.asAnn('/base/-/jobs?unfinished=true')) as { jobs: JobJson[] }).jobs;
   const get = async (id: string) => jobOf(await service.asAnn(`/base/-/jobs/${id}`));
@@ -152,7 +152,7 @@ describe('jobs of folder operations', () => {
 
   for (const [what, revoke] of [
     ['the permission is revoked', () => service.grant(grant('', ['read']))],
-    ['the user is removed, although the grant remains', () => service.dismissAnn()],
+    ['the user is removed, although the grant remains', () => service.removeAnn()],
   ] as const) {
     it(`end when ${what} while they run`, async () => {
       const open = closeGate();

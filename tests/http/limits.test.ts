@@ -12,10 +12,10 @@ import {
   assertFailure,
   assertSuccess,
   begin,
+  type HttpResponse,
   postBytes,
   postForm,
   postJson,
-  type Response,
   responseOf,
   send,
   sendBytes,
@@ -40,7 +40,7 @@ describe('Requests of one client', () => {
       await postJson(port, '/delete', {}),
       await postForm(port, [{ name: 'file', filename: 'refused', value: 'refused' }]),
     ];
-    for (const answer of refused) assertTooMany(answer, 3);
+    for (const response of refused) assertTooMany(response, 3);
   });
 
   it('are counted by the address of the connection, not by their headers', async (t) => {
@@ -123,7 +123,7 @@ describe('A process whose event loop is delayed', () => {
     const now = performance.now.bind(performance);
     t.mock.method(performance, 'now', () => now() + 2000);
     const still = new Int32Array(new SharedArrayBuffer(4));
-    let refused: Response | undefined;
+    let refused: HttpResponse | undefined;
     // Without pauses, which would lower the measured delay.
     for (const deadline = performance.now() + 20_000; !refused && performance.now() < deadline; ) {
       // Blocks the thread, as a long computation does.
@@ -159,11 +159,11 @@ describe('Concurrent folder listings', () => {
     const exchanges = Array.from({ length: 32 + 256 }, () => begin(port, '/'));
     await until('32 listings are in progress', () => now === 32);
     // A rejected request proves that the queue is full.
-    const refusals: Response[] = [];
+    const refusals: HttpResponse[] = [];
     await until('the queue is full', async () => {
       const another = begin(port, '/');
       exchanges.push(another);
-      const refused = await Promise.race([another.answer.then(({ statusCode }) => statusCode), settled()]);
+      const refused = await Promise.race([another.response.then(({ statusCode }) => statusCode), settled()]);
       if (refused !== undefined) refusals.push(await send(port, '/'));
       return refusals.length > 0;
     });
@@ -172,7 +172,7 @@ describe('Concurrent folder listings', () => {
     assertFailure(refusal, 503, /^Too many folder listings are in progress, and 256 are waiting\./);
     assert.equal(refusal.headers['retry-after'], '1');
     gate.resolve();
-    const statuses = await Promise.all(exchanges.map(async ({ answer }) => (await answer).resume().statusCode));
+    const statuses = await Promise.all(exchanges.map(async ({ response }) => (await response).resume().statusCode));
     assert.equal(statuses.filter((status) => status === 200).length, 32 + 256);
     assert.equal(most, 32);
   });
@@ -203,9 +203,9 @@ describe('Connections', () => {
       await assert.rejects(send(port, '/'));
       assert.equal((await send(port, '/', { agent })).status, 200);
     }
-    const told = () => log.filter(({ msg }) => String(msg).includes('share of MAX_CONNECTIONS'));
-    assert.equal(told().length, 1);
-    assert.deepEqual([told()[0]?.['client'], told()[0]?.['connectionsPerClient']], ['127.0.0.1', 2]);
+    const warnings = () => log.filter(({ msg }) => String(msg).includes('share of MAX_CONNECTIONS'));
+    assert.equal(warnings().length, 1);
+    assert.deepEqual([warnings()[0]?.['client'], warnings()[0]?.['connectionsPerClient']], ['127.0.0.1', 2]);
     held.destroy();
     await until('the client can connect again', () => send(port, '/').then(Boolean, () => false));
     const further = await Promise.all([hold(t, port), hold(t, port), hold(t, port)]);
@@ -247,9 +247,9 @@ describe('A body', () => {
     const { port } = await serve(t);
     const gzip = { 'content-encoding': 'gzip' };
     const message = 'Content-Encoding "gzip" is not supported for request bodies. Send the body uncompressed.';
-    const answer = await postJson(port, '/create_folder', { path: 'made' }, gzip);
-    assertFailure(answer, 415, message);
-    assert.equal(answer.headers['accept-encoding'], 'identity');
+    const response = await postJson(port, '/create_folder', { path: 'made' }, gzip);
+    assertFailure(response, 415, message);
+    assert.equal(response.headers['accept-encoding'], 'identity');
     assertFailure(await postForm(port, [{ name: 'file', filename: 'made', value: 'made' }], gzip), 415, message);
     const chunked = { ...gzip, 'transfer-encoding': 'chunked' };
     assertFailure(await postJson(port, '/create_folder', { path: 'made' }, chunked), 415, message);
@@ -301,19 +301,19 @@ async function hold(t: TestContext, port: number): Promise<Socket> {
 }
 
 /** Sends requests one after the other, each with an `X-Forwarded-For`. */
-async function fromEach(port: number, addresses: readonly string[]): Promise<Response[]> {
-  const responses: Response[] = [];
+async function fromEach(port: number, addresses: readonly string[]): Promise<HttpResponse[]> {
+  const responses: HttpResponse[] = [];
   for (const address of addresses) responses.push(await send(port, '/', { headers: { 'x-forwarded-for': address } }));
   return responses;
 }
 
-const statusOf = ({ status }: Response) => status;
+const statusOf = ({ status }: HttpResponse) => status;
 
-function assertTooMany(answer: Response, limit: number): void {
-  const seconds = String(answer.headers['retry-after']);
+function assertTooMany(response: HttpResponse, limit: number): void {
+  const seconds = String(response.headers['retry-after']);
   assert.match(seconds, /^(?:[1-9]|[1-5]\d|60)$/);
   assertFailure(
-    answer,
+    response,
     429,
     `This address has sent more than ${limit} requests in a minute. Try again in ${seconds} seconds.`,
   );

@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, jsonOf, type Response, send } from './client.ts';
+import { assertFailure, type HttpResponse, jsonOf, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 interface LinkJson {
@@ -16,7 +16,7 @@ const ALL = grant('', PERMISSIONS);
 const patch = (body: object) => ({ ...json(body), method: 'PATCH' });
 const FILES = { 'notes/a.txt': 'text', 'notes/b/c.txt': 'text', 'photos/cat.jpg': 'cat' };
 
-const linkOf = (response: Response): LinkJson => {
+const linkOf = (response: HttpResponse): LinkJson => {
   assert.equal(response.status, 200, response.body.toString());
   return (jsonOf(response) as { link: LinkJson }).link;
 };

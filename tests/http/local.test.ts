@@ -4,7 +4,16 @@ import type { AuditEvent } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, pathsBelow, postJson, type Response, responseOf, send, sendBytes, upload } from './client.ts';
+import {
+  assertFailure,
+  type HttpResponse,
+  pathsBelow,
+  postJson,
+  responseOf,
+  send,
+  sendBytes,
+  upload,
+} from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const refusals: AuditEvent[] = [];
@@ -98,7 +107,9 @@ describe('The Host of a request', () => {
       const { 'x-request-id': id, 'x-content-type-options': sniffing, connection } = response.headers;
       assert.deepEqual([sniffing, connection], ['nosniff', 'close']);
       assert.equal(response.headers['cross-origin-resource-policy'], 'same-origin');
-      await until('the request is logged', () => log.some(({ requestId, status }) => requestId === id && status === 400));
+      await until('the request is logged', () =>
+        log.some(({ requestId, status }) => requestId === id && status === 400),
+      );
     }
   });
 
@@ -135,7 +146,7 @@ describe('A cross-site request from a browser', () => {
     { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:8080' },
   ];
   const headersOf = (more: Record<string, string>) => ({ host: 'localhost:8080', ...more });
-  const create = (port: number, headers: Record<string, string>): Promise<Response> =>
+  const create = (port: number, headers: Record<string, string>): Promise<HttpResponse> =>
     postJson(port, '/create_folder', { path: 'made' }, headersOf(headers));
 
   it('changes nothing in any access mode', async () => {

@@ -10,7 +10,7 @@ import type { Embedded, Listing } from '../../src/http/schemas.ts';
 import { StoreError } from '../../src/model/error.ts';
 import { disk } from '../contract/backend.ts';
 import { NAMES } from '../contract/names.ts';
-import { assertFailure, escapePath, jsonOf, plant, type Response, send } from './client.ts';
+import { assertFailure, escapePath, type HttpResponse, jsonOf, plant, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -572,7 +572,7 @@ interface EmbeddedResponse {
   readonly dav: { readonly isServed: boolean; readonly root: string | null } | null;
 }
 
-function embeddedIn(page: Response | string): EmbeddedResponse {
+function embeddedIn(page: HttpResponse | string): EmbeddedResponse {
   return JSON.parse(jsonIn(typeof page === 'string' ? page : page.body.toString()));
 }
 
@@ -583,7 +583,7 @@ function jsonIn(html: string): string {
 }
 
 /** Returns the links of the list for users without scripts. */
-function linksIn(page: Response): { url: string; text: string }[] {
+function linksIn(page: HttpResponse): { url: string; text: string }[] {
   const [, list = ''] = /<noscript>(.*?)<\/noscript/s.exec(page.body.toString()) ?? [];
   return [...list.matchAll(/<a href="([^"]*)">(.*?)<\/a>/gs)].map(([, url = '', text = '']) => ({
     url: decodeText(url),
@@ -593,7 +593,7 @@ function linksIn(page: Response): { url: string; text: string }[] {
 
 const decodeText = (html: string) => html.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
 
-function directivesOf(headers: Response['headers']): Record<string, string> {
+function directivesOf(headers: HttpResponse['headers']): Record<string, string> {
   const policy = String(headers['content-security-policy']);
   return Object.fromEntries(
     policy.split('; ').map((directive) => {

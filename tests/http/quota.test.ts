@@ -99,16 +99,16 @@ describe('The quota of a store', () => {
         },
       }),
     );
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     for (const [path, method] of [
       ['/', 'GET'],
       ['/file/missing', 'HEAD'],
       ['/-/health/ready', 'GET'],
     ] as const) {
       const { headers } = await send(port, path, { method, headers: { prefer: 'quota' } });
-      told.push(/remaining=(\d+)/.exec(String(headers['x-store-quota']))?.[1]);
+      reported.push(/remaining=(\d+)/.exec(String(headers['x-store-quota']))?.[1]);
     }
-    assert.deepEqual(told, ['8', '5', '4']);
+    assert.deepEqual(reported, ['8', '5', '4']);
     // The service caches the result of the store's check for two seconds, so this costs no request.
     assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready', READER)), { quota: { remaining: 4 } });
   });
@@ -171,10 +171,10 @@ describe('The quota of a store', () => {
 
   it('is found among other preferences, in any case, and nowhere else', async (t) => {
     const port = await start(t, () => QUOTA);
-    const isTold = async (prefer: string) =>
+    const hasQuota = async (prefer: string) =>
       (await send(port, '/', { headers: { prefer } })).headers['x-store-quota'] !== undefined;
-    for (const prefer of PREFERRING) assert.ok(await isTold(prefer), prefer);
-    for (const prefer of NOT_PREFERRING) assert.ok(!(await isTold(prefer)), prefer);
+    for (const prefer of PREFERRING) assert.ok(await hasQuota(prefer), prefer);
+    for (const prefer of NOT_PREFERRING) assert.ok(!(await hasQuota(prefer)), prefer);
   });
 
   it('is found in headers of 100,000 parts and more', () => {

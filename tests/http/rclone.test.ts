@@ -74,8 +74,8 @@ describe('The http backend of rclone', () => {
 
   it('is redirected from a file below its folder; other clients get 404 for a missing folder', async () => {
     const headers = { 'user-agent': 'rclone/v1.60.1' };
-    const answer = await send(service.port, '/sub/b.txt', { headers });
-    assert.deepEqual([answer.status, answer.headers.location], [302, '../file/sub/b.txt']);
+    const response = await send(service.port, '/sub/b.txt', { headers });
+    assert.deepEqual([response.status, response.headers.location], [302, '../file/sub/b.txt']);
     assert.equal((await send(service.port, '/sub/c.txt', { headers })).status, 404);
     assert.equal((await send(service.port, '/sub/b.txt')).status, 404);
   });

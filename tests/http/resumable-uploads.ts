@@ -184,7 +184,7 @@ export function resumableUploadsSuite(backend: Backend): void {
       assert.equal(statuses[0], 204);
       assert.ok([409, 423].includes(statuses[1] ?? 0), String(statuses));
       assert.ok((await get('newer/a')).body.equals(bytes));
-      old.leave();
+      old.disconnect();
     });
 
     it('can be continued and cancelled by POST, with the method in a header', async () => {

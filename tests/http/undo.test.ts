@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, jsonOf, postJson, type Response } from './client.ts';
+import { assertFailure, type HttpResponse, jsonOf, postJson } from './client.ts';
 import { startService } from './service.ts';
 
 const upload = (prefix: string, name: string, content: string) =>
@@ -24,7 +24,7 @@ describe('POST /-/undo', () => {
     service.events();
   });
 
-  const changeOf = (response: Response): string => {
+  const changeOf = (response: HttpResponse): string => {
     assert.equal(response.status, 200, response.body.toString());
     const { change } = jsonOf(response);
     assert.equal(typeof change, 'string', response.body.toString());

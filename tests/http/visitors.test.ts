@@ -6,17 +6,17 @@ import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { disk } from '../contract/backend.ts';
-import { begin, type Call, jsonOf, type Response, send, within } from './client.ts';
+import { begin, type Call, type HttpResponse, jsonOf, send, within } from './client.ts';
 
 const ALL = grant('', PERMISSIONS);
 const FILES = { 'p/s/a.txt': 'text', 'p/s/b/c.txt': 'deep', 'p/sx.txt': 'sibling', 'p/other/d.txt': 'other' };
 const LARGE = 'x'.repeat(6 * 1024 * 1024);
 
-const codeOf = (response: Response) => (jsonOf(response) as { code?: string }).code;
-const is = (response: Response, status: number, code?: string) => {
+const codeOf = (response: HttpResponse) => (jsonOf(response) as { code?: string }).code;
+const is = (response: HttpResponse, status: number, code?: string) => {
   assert.deepEqual([response.status, codeOf(response)], [status, code], response.body.toString());
 };
-const cookieOf = (response: Response) => String(response.headers['set-cookie']).split(';')[0] ?? '';
+const cookieOf = (response: HttpResponse) => String(response.headers['set-cookie']).split(';')[0] ?? '';
 const parts = (name: string, fields: Readonly<Record<string, string>> = {}, value = 'new') => [
   ...Object.entries(fields).map(([field, text]) => ({ name: field, value: text })),
   { name: 'file', filename: name, value },
@@ -170,7 +170,7 @@ describe('A visitor of a share link', () => {
       service.grant(ALL, grant('p/s/b', []));
       assert.equal((await link.get('/file/a.txt')).status, 200);
       is(await link.get('/file/b/c.txt'), 403, 'permission-denied');
-      service.dismissAnn();
+      service.removeAnn();
       is(await link.get('/file/a.txt'), ...GONE);
     });
 
@@ -180,7 +180,7 @@ describe('A visitor of a share link', () => {
       const { location } = (await link.get('/file/large.bin')).headers;
       const url = new URL(String(location), `http://127.0.0.1${link.base}/file/large.bin`);
       const download = begin(service.port, url.pathname + url.search);
-      const response = await download.answer;
+      const response = await download.response;
       assert.equal(response.statusCode, 200);
       await link.revoke();
       // Slower than the file could be sent, so that the download is still in progress when the link ends.
@@ -219,7 +219,7 @@ describe('A visitor of a share link', () => {
 
     it('gets the same responses for names that are taken and free', async () => {
       const link = await request();
-      const summaryOf = (response: Response) => {
+      const summaryOf = (response: HttpResponse) => {
         const { 'x-request-id': _, date: __, ...headers } = response.headers;
         return { status: response.status, headers: Object.keys(headers), body: { ...jsonOf(response), path: '' } };
       };

@@ -109,9 +109,9 @@ describe('The installable web UI', () => {
 
   it('responds to a large share before its body has arrived', async () => {
     const headers = { ...FORM, 'content-length': '1000000000' };
-    const { answer, leave } = begin(service.port, '/-/share', { method: 'POST', headers });
-    assert.equal((await answer).statusCode, 303);
-    leave();
+    const { response, disconnect } = begin(service.port, '/-/share', { method: 'POST', headers });
+    assert.equal((await response).statusCode, 303);
+    disconnect();
   });
 
   it('can be turned off: the manifest is missing, and the service worker removes itself', async (t) => {

@@ -5,7 +5,7 @@ import { until } from '../../testing/until.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { assertFailure, jsonOf, type Response } from './client.ts';
+import { assertFailure, type HttpResponse, jsonOf } from './client.ts';
 
 interface WebhookJson {
   readonly id: string;
@@ -22,7 +22,7 @@ const ABSENT = '00000000-0000-4000-8000-000000000000';
 const upload = (name: string) => form([{ name: 'file', filename: name, value: 'text' }]);
 const patch = (body: object) => ({ ...json(body), method: 'PATCH' });
 
-const webhookOf = (response: Response): WebhookJson => {
+const webhookOf = (response: HttpResponse): WebhookJson => {
   assert.equal(response.status, 200, response.body.toString());
   return (jsonOf(response) as { webhook: WebhookJson }).webhook;
 };

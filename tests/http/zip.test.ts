@@ -173,8 +173,7 @@ describe('ZIP archives', () => {
         if (change === 'removed') await store.remove(parseFile('changing/b'));
         else await upload(service.port, 'changing/b', randomBytes(900_000));
       };
-      const { answer } = begin(service.port, '/-/zip/changing/');
-      const response = await answer;
+      const response = await begin(service.port, '/-/zip/changing/').response;
       assert.equal(response.statusCode, 200);
       await assert.rejects(Array.fromAsync(response), { code: 'ECONNRESET' });
       onRead = async () => {};
@@ -196,12 +195,12 @@ describe('ZIP archives', () => {
   it('are limited per client, and a client that leaves frees its place', async () => {
     await upload(service.port, 'large', randomBytes(20_000_000));
     const downloads = Array.from({ length: 8 }, () => begin(service.port, '/-/zip/'));
-    const responses = await Promise.all(downloads.map(({ answer }) => answer));
+    const responses = await Promise.all(downloads.map(({ response }) => response));
     for (const response of responses) assert.equal(response.statusCode, 200);
     const refused = await get('/-/zip/');
     assertFailure(refused, 503, /8 archives/);
     assert.ok(Number(refused.headers['retry-after']) > 0);
-    for (const { leave } of downloads) leave();
+    for (const { disconnect } of downloads) disconnect();
     await until('another archive is accepted', async () => (await get('/-/zip/', {}, 'HEAD')).status === 200);
     await send(service.port, '/delete/large?permanent=true', { method: 'DELETE' });
   });

@@ -286,9 +286,9 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       const queued = await queue.submit('none', {}, ANN);
       const { signal } = new AbortController();
       assert.equal((await queue.untilEnded(queued.id, { timeoutMs: 1, signal }))?.status, 'queued');
-      const leaving = new AbortController();
-      const left = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal: leaving.signal, pollMs: 60_000 });
-      leaving.abort();
+      const controller = new AbortController();
+      const left = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal: controller.signal, pollMs: 60_000 });
+      controller.abort();
       assert.equal((await left)?.status, 'queued');
       assert.equal(await queue.untilEnded('0'.repeat(36), { timeoutMs: 60_000, signal }), undefined);
       const cancelled = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal, pollMs: 60_000 });

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { updateRef } from '../../testing/servers/github/ref-files.ts';
 import {
-  type AnsweredRequest,
   type GitHubFake,
+  type RespondedRequest,
   startGitHub,
   type TestRepository,
 } from '../../testing/servers/github.ts';
@@ -25,7 +25,7 @@ interface Opened {
   readonly github: GitHubFake;
   readonly repository: TestRepository;
   /** Sends a request for the repository, whose name is omitted from the path. */
-  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  sendRequest(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
 }
 
 const FILES = { 'a.txt': 'text', 'folder/b': 'b', 'folder/deep/c': 'c' };
@@ -42,7 +42,7 @@ async function start(options: Parameters<GitHubFake['createRepository']>[0]): Pr
   return {
     github,
     repository,
-    async ask(method, path, body, headers = {}) {
+    async sendRequest(method, path, body, headers = {}) {
       const url = `${github.apiUrl}/repos/${repository.owner}/${repository.name}${path}`;
       const sent = body === undefined ? null : JSON.stringify(body);
       const authorization = `token ${github.token}`;
@@ -60,7 +60,7 @@ async function reply(response: Response): Promise<Reply> {
 }
 
 /** Returns a nested member. */
-function at(json: unknown, ...names: readonly string[]): unknown {
+function memberOf(json: unknown, ...names: readonly string[]): unknown {
   let found = json;
   for (const name of names) {
     assert.ok(typeof found === 'object' && found !== null);
@@ -70,27 +70,29 @@ function at(json: unknown, ...names: readonly string[]): unknown {
 }
 
 /** Changes the tree of `main`, and returns the resulting tree. */
-async function change({ ask, repository }: Opened, ...tree: readonly object[]): Promise<Reply> {
-  return await ask('POST', '/git/trees', { base_tree: await repository.git('rev-parse', 'main'), tree });
+async function change({ sendRequest, repository }: Opened, ...tree: readonly object[]): Promise<Reply> {
+  return await sendRequest('POST', '/git/trees', { base_tree: await repository.git('rev-parse', 'main'), tree });
 }
 
 function entry(path: string, content: string | null): object {
   return content === null ? { path, mode: '100644', sha: null } : { path, mode: '100644', content };
 }
 
-async function commit({ ask, repository }: Opened, tree: unknown, message = 'Changed'): Promise<string> {
+async function commit({ sendRequest, repository }: Opened, tree: unknown, message = 'Changed'): Promise<string> {
   const parents = [await repository.git('rev-parse', 'main')];
-  return String((await ask('POST', '/git/commits', { message, tree, parents })).json.sha);
+  return String((await sendRequest('POST', '/git/commits', { message, tree, parents })).json.sha);
 }
 
 describe('The fake GitHub API', () => {
   it('stores every byte in git', async (t) => {
     const opened = await open(t);
-    const { ask, repository } = opened;
+    const { sendRequest, repository } = opened;
     const bytes = Buffer.from([0, 255, 10, 13]);
-    const blob = await ask('POST', '/git/blobs', { content: bytes.toString('base64'), encoding: 'base64' });
+    const blob = await sendRequest('POST', '/git/blobs', { content: bytes.toString('base64'), encoding: 'base64' });
     const tree = await change(opened, { path: 'new/ü', mode: '100755', type: 'blob', sha: blob.json.sha });
-    const moved = await ask('PATCH', '/git/refs/heads/main', { sha: await commit(opened, tree.json.sha, 'A message') });
+    const moved = await sendRequest('PATCH', '/git/refs/heads/main', {
+      sha: await commit(opened, tree.json.sha, 'A message'),
+    });
     assert.deepEqual([blob.status, tree.status, moved.status], [201, 201, 200]);
     assert.equal(await repository.git('log', '--format=%s by %an', '--max-count=1', 'main'), 'A message by octocat');
     assert.equal(
@@ -104,12 +106,12 @@ describe('The fake GitHub API', () => {
   });
 
   it('lists a tree as git does', async (t) => {
-    const { ask, github, repository } = await open(t);
+    const { sendRequest, github, repository } = await open(t);
     await repository.commit(new Map([[Buffer.from([0x66, 0xff]), 'not UTF-8']]));
     const paths = async (query: string) => {
-      const { json } = await ask('GET', `/git/trees/main${query}`);
+      const { json } = await sendRequest('GET', `/git/trees/main${query}`);
       assert.ok(Array.isArray(json.tree));
-      return [json.tree.map((one) => at(one, 'path')), json.truncated];
+      return [json.tree.map((one) => memberOf(one, 'path')), json.truncated];
     };
     assert.deepEqual(await paths(''), [['a.txt', 'folder', 'f\ufffd'], false]);
     const all = ['a.txt', 'folder', 'folder/b', 'folder/deep', 'folder/deep/c', 'f\ufffd'];
@@ -119,11 +121,11 @@ describe('The fake GitHub API', () => {
   });
 
   it('lists commits as git does, by path and in pages', async (t) => {
-    const { ask, repository } = await open(t);
+    const { sendRequest, repository } = await open(t);
     for (const text of ['1', '2', '3']) await repository.commit({ 'folder/b': text, other: text });
     await repository.commit({ other: '4' });
     const listed = async (query: string) => {
-      const { json } = await ask('GET', `/commits?${query}`);
+      const { json } = await sendRequest('GET', `/commits?${query}`);
       return (json as unknown as readonly { readonly sha: string }[]).map(({ sha }) => sha).join('\n');
     };
     assert.equal(await listed('sha=main'), await repository.git('rev-list', 'main'));
@@ -131,7 +133,7 @@ describe('The fake GitHub API', () => {
     assert.equal(await listed(`sha=${head}&path=folder`), await repository.git('rev-list', 'main', '--', 'folder'));
     assert.equal(await listed(`sha=${head}&per_page=2&page=3`), first);
     assert.equal(await listed(`sha=${head}&path=${encodeURIComponent('*')}`), '');
-    assert.equal((await ask('GET', `/commits?sha=${'0'.repeat(40)}`)).status, 404);
+    assert.equal((await sendRequest('GET', `/commits?sha=${'0'.repeat(40)}`)).status, 404);
   });
 
   it('removes, replaces and adds entries in one tree, and leaves no empty folder', async (t) => {
@@ -178,11 +180,13 @@ describe('The fake GitHub API', () => {
     const opened = await open(t);
     const trees = await Promise.all(['1', '2', '3'].map((text) => change(opened, entry('a.txt', text))));
     const commits = await Promise.all(trees.map(({ json }) => commit(opened, json.sha)));
-    const updates = await Promise.all(commits.map((sha) => opened.ask('PATCH', '/git/refs/heads/main', { sha })));
+    const updates = await Promise.all(
+      commits.map((sha) => opened.sendRequest('PATCH', '/git/refs/heads/main', { sha })),
+    );
     assert.equal(updates.filter(({ status }) => status === 200).length, 1);
     const lost = updates.find(({ status }) => status === 422);
     assert.equal(lost?.json.message, 'Update is not a fast forward');
-    const forced = await opened.ask('PATCH', '/git/refs/heads/main', { sha: commits[2], force: true });
+    const forced = await opened.sendRequest('PATCH', '/git/refs/heads/main', { sha: commits[2], force: true });
     assert.equal(forced.status, 200);
     assert.equal(await opened.repository.git('rev-parse', 'main'), commits[2]);
   });
@@ -197,31 +201,31 @@ describe('The fake GitHub API', () => {
   });
 
   it('accepts a fast-forward of several commits', async (t) => {
-    const { ask, repository } = await open(t);
+    const { sendRequest, repository } = await open(t);
     const first = await repository.git('rev-parse', 'main');
     await repository.commit({ b: '1' });
     const last = await repository.commit({ b: '2' });
-    assert.equal((await ask('PATCH', '/git/refs/heads/main', { sha: first })).status, 422);
-    assert.equal((await ask('POST', '/git/refs', { ref: 'refs/heads/a/b', sha: first })).status, 201);
-    assert.equal((await ask('PATCH', '/git/refs/heads/a%2Fb', { sha: last })).status, 200);
-    assert.equal((await ask('GET', '/branches/a/b')).json.name, 'a/b');
-    assert.equal((await ask('GET', '/git/ref/heads/none')).status, 404);
+    assert.equal((await sendRequest('PATCH', '/git/refs/heads/main', { sha: first })).status, 422);
+    assert.equal((await sendRequest('POST', '/git/refs', { ref: 'refs/heads/a/b', sha: first })).status, 201);
+    assert.equal((await sendRequest('PATCH', '/git/refs/heads/a%2Fb', { sha: last })).status, 200);
+    assert.equal((await sendRequest('GET', '/branches/a/b')).json.name, 'a/b');
+    assert.equal((await sendRequest('GET', '/git/ref/heads/none')).status, 404);
   });
 
   it('creates the first commit only by an upload of a file', async (t) => {
-    const { ask, repository } = await open(t, {});
-    const refused = await ask('POST', '/git/blobs', { content: '' });
+    const { sendRequest, repository } = await open(t, {});
+    const refused = await sendRequest('POST', '/git/blobs', { content: '' });
     assert.deepEqual([refused.status, refused.json.message], [409, 'Git Repository is empty.']);
-    assert.equal((await ask('PUT', '/contents/a/b', { message: 'First', content: 'dGV4dA==' })).status, 201);
+    assert.equal((await sendRequest('PUT', '/contents/a/b', { message: 'First', content: 'dGV4dA==' })).status, 201);
     assert.equal(await repository.git('show', 'main:a/b'), 'text');
-    const again = await ask('PUT', '/contents/a/b', { message: 'Second', content: '' });
+    const again = await sendRequest('PUT', '/contents/a/b', { message: 'Second', content: '' });
     assert.deepEqual([again.status, again.json.message], [422, `Invalid request.\n\n"sha" wasn't supplied.`]);
-    assert.equal((await ask('PUT', '/contents/c', { message: 'x', content: '', branch: 'none' })).status, 404);
+    assert.equal((await sendRequest('PUT', '/contents/c', { message: 'x', content: '', branch: 'none' })).status, 404);
   });
 
   it('returns a download URL that works once', async (t) => {
-    const { ask } = await open(t);
-    const { json } = await ask('GET', '/contents/a.txt?ref=main', undefined, {
+    const { sendRequest } = await open(t);
+    const { json } = await sendRequest('GET', '/contents/a.txt?ref=main', undefined, {
       accept: 'application/vnd.github.object+json',
     });
     assert.deepEqual([json.type, json.encoding, json.content], ['file', 'base64', 'dGV4dA==\n']);
@@ -252,51 +256,51 @@ describe('The fake GitHub API', () => {
           ],
         }),
       });
-    const objects = at(await (await batch()).json(), 'objects');
-    assert.equal(await (await fetch(String(at(objects, '0', 'actions', 'download', 'href')))).text(), 'large');
-    assert.equal(at(objects, '1', 'error', 'code'), 404);
-    github.offers.lfs = false;
+    const objects = memberOf(await (await batch()).json(), 'objects');
+    assert.equal(await (await fetch(String(memberOf(objects, '0', 'actions', 'download', 'href')))).text(), 'large');
+    assert.equal(memberOf(objects, '1', 'error', 'code'), 404);
+    github.features.lfs = false;
     assert.equal((await batch()).status, 404);
   });
 
   it('counts requests against the rate limit, except 304 responses', async (t) => {
-    const { ask, github } = await open(t);
-    const first = await ask('GET', '');
+    const { sendRequest, github } = await open(t);
+    const first = await sendRequest('GET', '');
     const etag = String(first.headers.get('etag'));
     assert.match(etag, /^W\/"/);
-    assert.equal((await ask('GET', '', undefined, { 'if-none-match': etag })).status, 304);
+    assert.equal((await sendRequest('GET', '', undefined, { 'if-none-match': etag })).status, 304);
     assert.equal(github.quota.remaining, 4999);
     assert.deepEqual(
       github.requests.map(({ free }) => free),
       [false, true],
     );
     github.quota.remaining = 0;
-    const spent = await ask('GET', '', undefined, { 'if-none-match': etag });
+    const spent = await sendRequest('GET', '', undefined, { 'if-none-match': etag });
     assert.deepEqual([spent.status, spent.headers.get('x-ratelimit-remaining')], [403, '0']);
     github.quota.reset = Date.now() / 1000;
-    assert.equal((await ask('GET', '')).status, 200);
+    assert.equal((await sendRequest('GET', '')).status, 200);
   });
 
   it('enforces permissions, protected branches and archived repositories', async (t) => {
-    const { ask, github, repository } = await open(t);
-    const write = () => ask('POST', '/git/blobs', { content: '' });
+    const { sendRequest, github, repository } = await open(t);
+    const write = () => sendRequest('POST', '/git/blobs', { content: '' });
     const statusOf = async (requested: Promise<Reply>) => (await requested).status;
-    assert.equal(await statusOf(ask('GET', '', undefined, { authorization: 'token other' })), 401);
+    assert.equal(await statusOf(sendRequest('GET', '', undefined, { authorization: 'token other' })), 401);
     github.permissions.write = false;
     assert.equal(await statusOf(write()), 403);
     github.permissions.read = false;
-    assert.equal(await statusOf(ask('GET', '')), 404);
+    assert.equal(await statusOf(sendRequest('GET', '')), 404);
     Object.assign(github.permissions, { read: true, write: true });
     const head = await repository.git('rev-parse', 'main');
     repository.protect('main');
-    assert.equal(await statusOf(ask('PATCH', '/git/refs/heads/main', { sha: head })), 422);
+    assert.equal(await statusOf(sendRequest('PATCH', '/git/refs/heads/main', { sha: head })), 422);
     repository.archive();
     assert.equal(await statusOf(write()), 403);
     assert.equal((await fetch(`${github.apiUrl}/repos/${repository.owner}/${repository.name}`)).status, 404);
   });
 
   it('redirects from an old repository name to the new one', async (t) => {
-    const { ask, github, repository } = await open(t);
+    const { sendRequest, github, repository } = await open(t);
     const old = `${github.apiUrl}/repos/${repository.owner}/${repository.name}/git/trees/main?recursive=1`;
     repository.rename('another');
     const headers = { authorization: `token ${github.token}` };
@@ -304,47 +308,47 @@ describe('The fake GitHub API', () => {
     const location = `${github.apiUrl}/repositories/1/git/trees/main?recursive=1`;
     assert.deepEqual([moved.status, moved.headers.get('location')], [301, location]);
     assert.equal((await fetch(location, { headers })).status, 200);
-    assert.equal((await ask('GET', '')).json.name, 'another');
+    assert.equal((await sendRequest('GET', '')).json.name, 'another');
   });
 
   it('cuts connections and returns responses of an interceptor', async (t) => {
     const opened = await open(t);
-    const { ask, github, repository } = opened;
+    const { sendRequest, github, repository } = opened;
     const head = await repository.commit({ other: '' });
     const sha = await commit(opened, (await change(opened, entry('a.txt', 'new'))).json.sha);
-    const update = () => ask('PATCH', '/git/refs/heads/main', { sha });
+    const update = () => sendRequest('PATCH', '/git/refs/heads/main', { sha });
     github.intercept(() => 'cut');
     await assert.rejects(update(), { message: 'fetch failed' });
     assert.equal(await repository.git('rev-parse', 'main'), head);
     github.intercept(({ method, body }) =>
-      method === 'PATCH' && at(body, 'sha') === sha ? 'cut when done' : undefined,
+      method === 'PATCH' && memberOf(body, 'sha') === sha ? 'cut when done' : undefined,
     );
     await assert.rejects(update(), { message: 'fetch failed' });
     assert.equal(await repository.git('rev-parse', 'main'), sha);
     github.intercept(() => ({ cutAfterBytes: 10 }));
-    await assert.rejects(ask('GET', ''), { message: 'terminated' });
+    await assert.rejects(sendRequest('GET', ''), { message: 'terminated' });
     github.intercept(async () => ({ status: 502, headers: { 'retry-after': '1' }, body: '<h1>' }));
-    const { status, text, headers } = await ask('GET', '');
+    const { status, text, headers } = await sendRequest('GET', '');
     assert.deepEqual([status, text, headers.get('retry-after')], [502, '<h1>', '1']);
-    const statuses = (requests: readonly AnsweredRequest[]) => requests.slice(-4).map((request) => request.status);
+    const statuses = (requests: readonly RespondedRequest[]) => requests.slice(-4).map((request) => request.status);
     assert.deepEqual(statuses(github.requests), [0, 0, 200, 502]);
   });
 
   it('accepts blobs up to a limit', async (t) => {
-    const { ask, github } = await open(t);
-    const upload = (content: string) => ask('POST', '/git/blobs', { content, encoding: 'base64' });
+    const { sendRequest, github } = await open(t);
+    const upload = (content: string) => sendRequest('POST', '/git/blobs', { content, encoding: 'base64' });
     assert.equal((await upload('no!!')).status, 422);
     github.limits.blobBytes = 3;
     assert.equal((await upload('AAAA')).status, 201);
-    assert.equal(at((await upload('AAAAAA==')).json, 'errors', '0', 'message'), 'input too large');
+    assert.equal(memberOf((await upload('AAAAAA==')).json, 'errors', '0', 'message'), 'input too large');
     github.limits.blobRequestBytes = 20;
     assert.equal((await upload('AAAA')).status, 422);
   });
 
   it('rejects requests that violate the API description, and fails when it stops', async () => {
     for (const body of [{ sha: 1 }, { sha: '1', forced: true }, {}]) {
-      const { ask, github } = await start({ files: FILES });
-      assert.equal((await ask('PATCH', '/git/refs/heads/main', body)).status, 500);
+      const { sendRequest, github } = await start({ files: FILES });
+      assert.equal((await sendRequest('PATCH', '/git/refs/heads/main', body)).status, 500);
       await assert.rejects(github.stop(), { message: /PATCH .* body: data/ });
     }
   });

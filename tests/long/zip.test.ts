@@ -54,7 +54,7 @@ it('keeps the memory flat while it sends 100,000 small files and a file of 6 GiB
 
 /** Returns the number of bytes of a response. */
 async function download(port: number, path: string): Promise<number> {
-  const response = await begin(port, path).answer;
+  const response = await begin(port, path).response;
   assert.equal(response.statusCode, 200);
   let bytes = 0;
   for await (const chunk of response) bytes += (chunk as Buffer).length;

@@ -58,13 +58,13 @@ test('reads at most 16 files at a time, and nothing for requests that are cancel
   const gallery = createGallery();
   const media = detailsOf(t, gallery);
   const open = gallery.hold();
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const files = Array.from({ length: 40 }, (_, index) => put(gallery, `photo ${index}.jpg`, jpeg));
-  const cancelled = files.slice(0, 30).map((file) => media.get(file, { signal: leaving.signal }));
+  const cancelled = files.slice(0, 30).map((file) => media.get(file, { signal: controller.signal }));
   const staying = files.slice(30).map((file) => media.get(file));
   await settled();
   assert.equal(gallery.reads.length, 16);
-  leaving.abort(new Error('left'));
+  controller.abort(new Error('left'));
   for (const each of cancelled) await assert.rejects(each, /left/);
   open();
   for (const each of staying) assert.deepEqual(await each, { width: 60, height: 40 });

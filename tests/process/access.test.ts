@@ -7,7 +7,7 @@ import { runCli } from '../../testing/cli.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
-import { assertFailure, jsonOf, postJson, type Response, send } from '../http/client.ts';
+import { assertFailure, type HttpResponse, jsonOf, postJson, send } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
 const PASSWORD = 'correct horse';
@@ -49,7 +49,7 @@ async function untilAllResponse(holdall: Holdall, headers: Record<string, string
   const pids = holdall.serving();
   await until(`all processes respond with ${status}`, async () => {
     const before = holdall.log.length;
-    const responses: Response[] = [];
+    const responses: HttpResponse[] = [];
     for (let count = 0; count < 4 * pids.length; count++) responses.push(await send(holdall.port, '/', { headers }));
     const lines = holdall.log.slice(before).filter(({ msg }) => msg === 'request');
     return (
@@ -113,9 +113,9 @@ describe('A service with an access file', () => {
       await untilAllResponse(holdall, { cookie }, 200);
 
       await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
-      const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Access file unusable'));
-      await until('each process has logged it', () => told().length === 2);
-      assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
+      const warnings = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Access file unusable'));
+      await until('each process has logged it', () => warnings().length === 2);
+      assert.match(JSON.stringify(warnings()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
       await untilAllResponse(holdall, byToken(laptop.token), 200);
 
       // A new password ends the sessions, but not the tokens.

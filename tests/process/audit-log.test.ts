@@ -50,10 +50,10 @@ describe('The audit log', () => {
     await rename(folder, `${folder}.1`);
     await writeFile(folder, 'no folder');
     holdall.signal('SIGHUP');
-    const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log reopen failed'));
-    await until('each process has logged it', () => told().length === 2);
-    assert.deepEqual(new Set(told().map(({ pid }) => pid)), new Set(pids));
-    assert.equal(told()[0]?.['file'], log);
+    const warnings = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log reopen failed'));
+    await until('each process has logged it', () => warnings().length === 2);
+    assert.deepEqual(new Set(warnings().map(({ pid }) => pid)), new Set(pids));
+    assert.equal(warnings()[0]?.['file'], log);
     const before = await linesOf(join(`${folder}.1`, 'audit.log'));
     for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
     assert.equal(await linesOf(join(`${folder}.1`, 'audit.log')), before + 6);
@@ -105,11 +105,11 @@ describe('The audit log', () => {
     assert.equal(status, 401);
     const find = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log write failed'));
     // The log arrives asynchronously.
-    const told = await until('the failure is logged', () => (find().length > 0 ? find() : undefined));
-    assert.equal(told.length, 1);
-    assert.match(String(told[0]?.['reason']), /ENOSPC/);
-    assert.match(JSON.stringify(told[0]?.['event']), /"audit":"refusal".*"path":"private\/".*"requestId":"r1"/);
-    assert.equal(told[0]?.['level'], 'error');
+    const warnings = await until('the failure is logged', () => (find().length > 0 ? find() : undefined));
+    assert.equal(warnings.length, 1);
+    assert.match(String(warnings[0]?.['reason']), /ENOSPC/);
+    assert.match(JSON.stringify(warnings[0]?.['event']), /"audit":"refusal".*"path":"private\/".*"requestId":"r1"/);
+    assert.equal(warnings[0]?.['level'], 'error');
     holdall.signal('SIGTERM');
     assert.deepEqual(await holdall.ended, { code: 0, signal: null });
 
@@ -213,8 +213,8 @@ describe('A line of the audit log', () => {
     const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
     const long = '\n"\u0000\u001b[31m'.repeat(2000);
     audit.write({ ...EVENT, path: long, destination: 'x'.repeat(2048), reason: `${'x'.repeat(2047)}😀` }, CLIENT);
-    const unseen = 'b\r\nc\u007f\u009b31m\u2028\u202e';
-    audit.write({ ...EVENT, name: unseen }, { ...CLIENT, requestId: long });
+    const controlCharacters = 'b\r\nc\u007f\u009b31m\u2028\u202e';
+    audit.write({ ...EVENT, name: controlCharacters }, { ...CLIENT, requestId: long });
     audit.close();
     const [first = '', second = '', end] = (await readFile(file, 'utf8')).split('\n');
     assert.equal(end, '');
@@ -224,7 +224,7 @@ describe('A line of the audit log', () => {
     assert.equal(cut['destination'], 'x'.repeat(2048));
     assert.equal(cut['reason'], `${'x'.repeat(2047)}\ufffd… (truncated from 2049 characters)`);
     const { name, requestId } = JSON.parse(second) as Record<string, string>;
-    assert.equal(name, unseen);
+    assert.equal(name, controlCharacters);
     assert.equal(requestId, cut['path']);
   });
 
@@ -232,13 +232,13 @@ describe('A line of the audit log', () => {
     const folder = join(await temporaryFolder(t), 'small');
     const reason = await mountTmpfs(t, folder, 'size=64k');
     if (reason) return t.skip(reason);
-    const told: object[] = [];
-    const audit = openAuditLog(join(folder, 'audit.log'), { error: (details: object) => void told.push(details) });
+    const errors: object[] = [];
+    const audit = openAuditLog(join(folder, 'audit.log'), { error: (details: object) => void errors.push(details) });
     const spare = join(folder, 'spare');
     await writeFile(spare, Buffer.alloc(8192));
     let written = 0;
-    while (told.length === 0) audit.write({ ...EVENT, path: `${'a'.repeat(2000)}${written++}` }, CLIENT);
-    assert.match(JSON.stringify(told), /"reason":"ENOSPC/);
+    while (errors.length === 0) audit.write({ ...EVENT, path: `${'a'.repeat(2000)}${written++}` }, CLIENT);
+    assert.match(JSON.stringify(errors), /"reason":"ENOSPC/);
     await rm(spare);
     audit.write({ ...EVENT, path: 'after' }, CLIENT);
     audit.close();
@@ -251,13 +251,13 @@ describe('A line of the audit log', () => {
 
   it('goes to the service log after the audit log is closed', async (t) => {
     const file = join(await temporaryFolder(t), 'audit.log');
-    const told: object[] = [];
-    const audit = openAuditLog(file, { error: (details: object) => void told.push(details) });
+    const errors: object[] = [];
+    const audit = openAuditLog(file, { error: (details: object) => void errors.push(details) });
     audit.close();
     audit.write(EVENT, CLIENT);
     audit.reopen();
     audit.close();
-    assert.match(JSON.stringify(told), /"path":"a".*"reason":"The audit log is closed\."/);
+    assert.match(JSON.stringify(errors), /"path":"a".*"reason":"The audit log is closed\."/);
     assert.equal(await readFile(file, 'utf8'), '');
   });
 });

@@ -42,51 +42,51 @@ describe('A start with a GitHub repository', () => {
     after(() => usual.remove());
 
     const refusals: Readonly<Record<string, Refusal>> = {
-      'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /rejected the token in GITHUB_TOKEN/ },
+      'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, message: /rejected the token in GITHUB_TOKEN/ },
       'there is no token, and the repository is private': {
         settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
-        told: /, or it is private\. Check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
+        message: /, or it is private\. Check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
       },
       'a branch is to be made, and nothing may be written': {
         settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
-        told: /has no branch "missing" .*with READ_ONLY=true, the branch is not created/,
+        message: /has no branch "missing" .*with READ_ONLY=true, the branch is not created/,
       },
       'files that are read can be kept nowhere': {
         settings: { CACHE_DIR: '/dev/null/cache' },
-        told: /\(CACHE_DIR\) can't be written to/,
+        message: /\(CACHE_DIR\) can't be written to/,
       },
       'the token may only read': {
         prepare: ({ host: { permissions } }) => void (permissions.write = false),
-        told: /can't write to .*"Contents: read and write", or set READ_ONLY=true/,
+        message: /can't write to .*"Contents: read and write", or set READ_ONLY=true/,
       },
-      'the repository is archived': { prepare: ({ repository }) => repository.archive(), told: /is archived/ },
+      'the repository is archived': { prepare: ({ repository }) => repository.archive(), message: /is archived/ },
       'there is no repository of this name': {
         settings: { GITHUB_REPO: 'missing' },
-        told: /The repository [\w-]+\/missing does not exist at .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
+        message: /The repository [\w-]+\/missing does not exist at .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
       },
       'there is no branch of this name': {
         settings: { GITHUB_BRANCH: 'missing' },
-        told: /has no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH=true/,
+        message: /has no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH=true/,
       },
       'the rate limit is exceeded': {
         prepare: ({ host: { quota } }) => void (quota.remaining = 0),
-        told: /rate limit is exceeded until 20/,
+        message: /rate limit is exceeded until 20/,
       },
       'the port is blocked': {
         settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
-        told: /could not be sent \(bad port[^\n]*\)\. Check GITHUB_API_URL/,
+        message: /could not be sent \(bad port[^\n]*\)\. Check GITHUB_API_URL/,
       },
       'the host name is unknown': {
         settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
-        told: /has an unknown host name\. Check GITHUB_API_URL/,
+        message: /has an unknown host name\. Check GITHUB_API_URL/,
       },
     };
-    for (const [what, { prepare, settings = {}, told }] of Object.entries(refusals)) {
+    for (const [what, { prepare, settings = {}, message }] of Object.entries(refusals)) {
       it(what, async (t) => {
         const hosted = prepare ? await host(t) : usual;
         prepare?.(hosted);
         const reason = await refusalOf({ ...settingsOfRepository(hosted), ...settings });
-        assert.match(reason, told);
+        assert.match(reason, message);
         assert.doesNotMatch(reason, /\n/);
         assert.ok(!reason.includes(hosted.host.token));
       });
@@ -125,7 +125,7 @@ describe('A start with a GitHub repository', () => {
 interface Refusal {
   readonly prepare?: (hosted: HostedRepository) => void;
   readonly settings?: Readonly<Record<string, string>>;
-  readonly told: RegExp;
+  readonly message: RegExp;
 }
 
 /** Opens the store like the service at its start. Returns the reason for a rejection. */

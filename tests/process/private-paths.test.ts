@@ -24,8 +24,8 @@ describe('A private path of the service', () => {
       const names = ['STATE_DIR', 'ACCESS_FILE', 'AUDIT_LOG', 'CACHE_DIR'];
       const settings = Object.fromEntries(names.map((name) => [name, join(base, path)]));
       const config = readConfig({ DISK_ROOT: join(base, root), ...settings });
-      const told = await requirePrivatePaths(config).catch((error: unknown) => error);
-      return told instanceof SettingsError ? told.problems : [];
+      const result = await requirePrivatePaths(config).catch((error: unknown) => error);
+      return result instanceof SettingsError ? result.problems : [];
     };
     for (const root of ['files', 'root']) {
       for (const path of [

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { beginUpload, escapePath, formOf, type Response, send } from '../http/client.ts';
+import { beginUpload, escapePath, formOf, type HttpResponse, send } from '../http/client.ts';
 
 /** The two orders of the parts of an upload. */
 export const ORDERS = ['prefix first', 'file first'] as const;
@@ -11,19 +11,19 @@ export interface OpenUpload {
   /** Resolves when the system has accepted the bytes. Rejects if the connection is broken. */
   send(bytes: Buffer): Promise<void>;
   /** Ends the form. Rejects if the connection ends without a response. */
-  finish(): Promise<Response>;
+  finish(): Promise<HttpResponse>;
   /** Closes the connection in its current state. */
-  cut(): void;
+  disconnect(): void;
 }
 
 /** Begins to upload a file to `path`: sends everything that precedes its bytes. */
 export async function openUpload(port: number, path: string, order: Order = 'prefix first'): Promise<OpenUpload> {
   const [head, tail] = frameOf(path, order);
-  const { write, finish, leave } = beginUpload(port);
+  const { write, finish, disconnect } = beginUpload(port);
   await write(head);
   return {
     send: write,
-    cut: leave,
+    disconnect,
     async finish() {
       // A request that was rejected before the end still gets a response.
       await write(tail).catch(() => {});

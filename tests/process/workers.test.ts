@@ -46,7 +46,11 @@ describe('Two workers', { skip }, () => {
       const workers = await untilAllServe(holdall);
       assert.ok(survivor !== undefined && workers.includes(survivor) && !workers.includes(killed));
       const { owners, files } = await temporaryFilesOf(holdall.root);
-      assert.deepEqual([new Set(owners), files], [new Set(workers), []], 'The files of the killed process are removed.');
+      assert.deepEqual(
+        [new Set(owners), files],
+        [new Set(workers), []],
+        'The files of the killed process are removed.',
+      );
     });
 
     await t.test('both workers exit when the parent process is killed, and the port is free', async () => {
@@ -104,7 +108,10 @@ describe('Two workers', { skip }, () => {
 
     const [killed = Number.NaN] = workers;
     process.kill(killed, 'SIGKILL');
-    await until('another worker has started', () => holdall.serving().length === 2 && !holdall.serving().includes(killed));
+    await until(
+      'another worker has started',
+      () => holdall.serving().length === 2 && !holdall.serving().includes(killed),
+    );
     assert.deepEqual(await statusesOf([guess('right'), guess('right'), guess('right')]), [[429, 3]]);
   });
 });

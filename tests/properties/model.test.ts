@@ -124,9 +124,9 @@ async function outcomeOf(files: Files, each: Operation, tree: Record<string, str
 }
 
 /** Returns the chosen path; `none` if nothing exists. */
-function pick<Path extends FilePath | FolderPath>(where: Where<Path>, there: readonly Path[], none: Path): Path {
+function pick<Path extends FilePath | FolderPath>(where: Where<Path>, existing: readonly Path[], none: Path): Path {
   if (typeof where !== 'number') return where;
-  return there[where % there.length] ?? none;
+  return existing[where % existing.length] ?? none;
 }
 
 interface Places {

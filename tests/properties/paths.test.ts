@@ -8,11 +8,11 @@ import {
   assertFailure,
   assertSuccess,
   escapePath,
+  type HttpResponse,
   jsonOf,
   pathsBelow,
   postForm,
   postJson,
-  type Response,
   send,
 } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
@@ -238,7 +238,7 @@ async function roundTripOfFolder(port: number, text: string, named: string): Pro
 }
 
 /** Uploads a file whose content is its path without the leading slash. */
-async function put(port: number, text: string): Promise<Response> {
+async function put(port: number, text: string): Promise<HttpResponse> {
   const slash = text.lastIndexOf('/') + 1;
   const name = text.slice(slash);
   const uploadAs = (filename: string) =>

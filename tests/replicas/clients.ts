@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { escapePath, followLocation, postForm, postJson, type Response, send } from '../http/client.ts';
+import { escapePath, followLocation, type HttpResponse, postForm, postJson, send } from '../http/client.ts';
 import { type Content, contentOf, createLedger, type Ledger, type State } from './ledger.ts';
 import { createSender, type Operation, type RetryOptions } from './operations.ts';
 
@@ -22,7 +22,7 @@ export interface Client {
 }
 
 /** Fetches a file and follows the redirect. */
-export async function fetchFile(port: number, path: string): Promise<Response> {
+export async function fetchFile(port: number, path: string): Promise<HttpResponse> {
   const requested = `/file/${escapePath(path)}`;
   const response = await send(port, requested);
   return response.status === 302 ? followLocation(port, requested, response.headers.location ?? '') : response;
@@ -70,7 +70,7 @@ function createActions({ port }: Service, home: string, { ledger, sender, wrong 
   const change = async (
     kind: string,
     states: ReadonlyMap<string, State>,
-    request: () => Promise<Response>,
+    request: () => Promise<HttpResponse>,
     options: RetryOptions = {},
   ): Promise<boolean> => {
     const settle = [...states].map(([path, state]) => ledger.ask(path, state));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { concurrently } from '../../src/concurrency/concurrently.ts';
 import { until } from '../../testing/until.ts';
-import { type Response, send } from '../http/client.ts';
+import { type HttpResponse, send } from '../http/client.ts';
 import { type Client, createClient, fetchFile, ROLES, type Service } from './clients.ts';
 import type { Operation } from './operations.ts';
 
@@ -90,7 +90,7 @@ async function filesBelow(port: number, folder: string): Promise<string[]> {
 }
 
 /** Asks until the answer is none of a service that is too busy for it. */
-const whenNotBusy = (request: () => Promise<Response>): Promise<Response> =>
+const whenNotBusy = (request: () => Promise<HttpResponse>): Promise<HttpResponse> =>
   until('the service is not too busy', async () => {
     const response = await request();
     return response.status !== 503 && response;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ATTEMPTS_HEADER } from '../../testing/servers/documented-nginx.ts';
-import type { Response } from '../http/client.ts';
+import type { HttpResponse } from '../http/client.ts';
 
 /**
  * The outcome of a request: success; a 429 or 503 with Retry-After; a lost connection or an error of the proxy, so that
@@ -23,9 +23,9 @@ export interface Operation {
 export interface Sender {
   readonly operations: readonly Operation[];
   /** Sends a request once. Returns the response if it has one of these statuses. */
-  once(kind: string, request: () => Promise<Response>, done?: readonly number[]): Promise<Response | undefined>;
+  once(kind: string, request: () => Promise<HttpResponse>, done?: readonly number[]): Promise<HttpResponse | undefined>;
   /** Sends a request until it is acknowledged. Returns the number of attempts, or 0 if it failed. */
-  untilDone(kind: string, request: () => Promise<Response>, options?: RetryOptions): Promise<number>;
+  untilDone(kind: string, request: () => Promise<HttpResponse>, options?: RetryOptions): Promise<number>;
 }
 
 export interface RetryOptions {
@@ -43,7 +43,7 @@ const TIMEOUT = 60_000;
 export function createSender(rest: number): Sender {
   const operations: Operation[] = [];
 
-  const attempt = async (kind: string, request: () => Promise<Response>, isDone: IsDone) => {
+  const attempt = async (kind: string, request: () => Promise<HttpResponse>, isDone: IsDone) => {
     const began = performance.now();
     const { outcome, answer, detail } = await outcomeOf(request, isDone);
     operations.push({ kind, outcome, began, ended: performance.now(), ...(detail !== undefined && { detail }) });
@@ -75,18 +75,18 @@ export function createSender(rest: number): Sender {
 }
 
 /** Returns whether a response is a success. */
-type IsDone = (response: Response) => boolean;
+type IsDone = (response: HttpResponse) => boolean;
 
 const DONE: readonly number[] = [200];
 
 /** Returns whether nginx sent the request to more than one replica: it resends a DELETE that got no response. */
-const wasResent = ({ headers }: Response): boolean => String(headers[ATTEMPTS_HEADER] ?? '').includes(',');
+const wasResent = ({ headers }: HttpResponse): boolean => String(headers[ATTEMPTS_HEADER] ?? '').includes(',');
 
 async function outcomeOf(
-  request: () => Promise<Response>,
+  request: () => Promise<HttpResponse>,
   isDone: IsDone,
-): Promise<{ outcome: Outcome; answer?: Response; detail?: string }> {
-  let answer: Response;
+): Promise<{ outcome: Outcome; answer?: HttpResponse; detail?: string }> {
+  let answer: HttpResponse;
   const timer = new AbortController();
   const late = delay(TIMEOUT, undefined, { signal: timer.signal }).catch(() => {});
   try {

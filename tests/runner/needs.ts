@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canInstallPackages, isInstalled } from '../../testing/debian-packages.js';
 import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
-import { HOW_TO_SET_ANOTHER, isObjectStoreNamed } from '../../testing/servers/object-store.ts';
+import { ANOTHER_STORE_HINT, isObjectStoreNamed } from '../../testing/servers/object-store.ts';
 import { isPostgresInstalled } from '../../testing/servers/postgres.ts';
 import { SWIFT_COMMANDS } from '../../testing/servers/swift.ts';
 import { declaredNeeds } from './declared.ts';
@@ -44,7 +44,7 @@ const NEEDS = {
     description: 'an S3 object store',
     commands: CEPH_COMMANDS,
     isMetOtherwise: isObjectStoreNamed,
-    alternative: HOW_TO_SET_ANOTHER,
+    alternative: ANOTHER_STORE_HINT,
   },
   cadaver: { description: 'cadaver, a WebDAV client', commands: { cadaver: 'cadaver' } },
   caddy: { description: 'Caddy', commands: { caddy: 'caddy' } },

@@ -10,12 +10,12 @@ import {
   event,
   fileOf,
   filesIn,
-  having,
   isAbout,
   openRepository,
   PATCH_REF,
   POST_COMMIT,
   POST_TREE,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -25,7 +25,7 @@ const numbers = Array.from({ length: 100 }, (_, index) => index);
 
 describe('A failed change in a batch', () => {
   it('fails alone when the host rejects the commit or the branch update for it', async (t) => {
-    const says = 'refusing to allow a Personal Access Token to create or update workflow';
+    const message = 'refusing to allow a Personal Access Token to create or update workflow';
     const refusals = [
       [PATCH_REF, 403],
       [PATCH_REF, 422],
@@ -37,7 +37,7 @@ describe('A failed change in a batch', () => {
         if (request.route !== route) return undefined;
         const sha = route === POST_COMMIT ? bodyOf(request, 'tree') : bodyOf(request, 'sha');
         const paths = await repository.git('ls-tree', '-r', '--name-only', sha);
-        return paths.includes('.github/workflows/') ? { status, body: { message: says } } : undefined;
+        return paths.includes('.github/workflows/') ? { status, body: { message } } : undefined;
       });
       const outcomes = await Promise.allSettled([
         ...numbers.slice(0, 3).map((number) => store.write(file(`${number}`), upload(`${number}`))),
@@ -73,7 +73,7 @@ describe('A failed change in a batch', () => {
       store.remove(file('present'), { ifMatch: 'another' }),
       store.write(file('present/below'), upload('x')),
       store.write(file('f'), upload('x')),
-      having(store, 'move')(file('present'), file('f/a'), { replace: false }),
+      requireMember(store, 'move')(file('present'), file('f/a'), { replace: false }),
       store.removeFolder(folder('f')),
       store.createFolder(folder('present')),
     ]);
@@ -166,14 +166,14 @@ describe('A failed change in a batch', () => {
       await responded.happened;
       return undefined;
     });
-    const underWay = new AbortController();
+    const running = new AbortController();
     const waiting = new AbortController();
-    const first = store.write(file('first'), upload('1'), { signal: underWay.signal });
+    const first = store.write(file('first'), upload('1'), { signal: running.signal });
     await requested.happened;
     const second = store.createFolder(folder('second'), { signal: waiting.signal });
     const third = store.write(file('third'), upload('3'));
     waiting.abort(new Error('no longer wanted'));
-    underWay.abort(new Error('too late'));
+    running.abort(new Error('too late'));
     await assert.rejects(second, /no longer wanted/);
     responded.happen();
     await Promise.all([first, third]);

@@ -11,12 +11,12 @@ import { assertSameBytes } from '../contract/bytes.ts';
 import {
   blobOf,
   collect,
+  controlledHost,
+  failOnFetch,
   firstBytes,
-  heldHost,
   hostOf,
   KIB,
   MIB,
-  neverFetch,
   openCache,
   openFilesIn,
   sizesIn,
@@ -52,7 +52,7 @@ describe('A blob during its download', () => {
     await until('all bytes are in the file', async () => (await sizesIn(folder)).includes(blob.size));
     // 20 complete reads of the same file leave enough time for a premature last byte to show up.
     for (let round = 0; round < 20; round++) {
-      await buffer(await cache.open(blob, neverFetch, { range: { start: 0, end: blob.size - 2 } }));
+      await buffer(await cache.open(blob, failOnFetch, { range: { start: 0, end: blob.size - 2 } }));
     }
     assert.equal(received.length, blob.size - 1);
     body.end();
@@ -98,7 +98,7 @@ describe('A blob during its download', () => {
   it('aborts the download when the last reader closes, not earlier', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
-    const { body, fetch, signals } = heldHost();
+    const { body, fetch, signals } = controlledHost();
     const [one, two] = await Promise.all([cache.open(blob, fetch), cache.open(blob, fetch)]);
     body.write(blob.bytes.subarray(0, 1000));
     await firstBytes(one);
@@ -117,7 +117,7 @@ describe('A blob during its download', () => {
   it('starts a new download for a reader that opens right after an abort', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
-    const { fetch } = heldHost();
+    const { fetch } = controlledHost();
     (await cache.open(blob, fetch)).destroy();
     assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
   });
@@ -128,10 +128,10 @@ describe('A blob during its download', () => {
     const reason = new Error('The request was aborted.');
     const [beforeOpen, duringOpen, afterOpen] = [new AbortController(), new AbortController(), new AbortController()];
     beforeOpen.abort(reason);
-    await assert.rejects(cache.open(blob, neverFetch, { signal: beforeOpen.signal }), reason);
+    await assert.rejects(cache.open(blob, failOnFetch, { signal: beforeOpen.signal }), reason);
 
     const response = Promise.withResolvers<Readable>();
-    const { body, fetch, signals } = heldHost(response.promise);
+    const { body, fetch, signals } = controlledHost(response.promise);
     const other = cache.open(blob, fetch, { signal: afterOpen.signal });
     const opened = cache.open(blob, fetch, { signal: duringOpen.signal });
     await until('the host receives the request', () => signals.length > 0);
@@ -183,7 +183,7 @@ describe('A blob during its download', () => {
     for (const sent of [0, 500]) {
       const { cache } = await openCache(t, { stallAfter: 50 });
       const blob = blobOf(randomBytes(1000));
-      const { body, fetch, signals } = heldHost();
+      const { body, fetch, signals } = controlledHost();
       const reader = await cache.open(blob, fetch);
       if (sent > 0) body.write(blob.bytes.subarray(0, sent));
       await assert.rejects(buffer(reader), unavailable(/stopped sending/));
@@ -195,7 +195,7 @@ describe('A blob during its download', () => {
     const stallAfter = 800;
     const { cache } = await openCache(t, { stallAfter });
     const blob = blobOf(randomBytes(MIB));
-    const { body, fetch } = heldHost();
+    const { body, fetch } = controlledHost();
     const { received, ended } = collect(await cache.open(blob, fetch));
     const start = performance.now();
     for (let sent = 1; performance.now() - start < 1.2 * stallAfter; sent++) {

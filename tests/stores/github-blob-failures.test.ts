@@ -9,17 +9,17 @@ import { StoreError } from '../../src/model/error.ts';
 import { until } from '../../testing/until.ts';
 import {
   blobOf,
-  brokenOff,
   collect,
+  controlledHost,
   endless,
+  failOnFetch,
   firstBytes,
-  heldHost,
   hostOf,
   KIB,
   MIB,
-  neverFetch,
   openCache,
   openFilesIn,
+  truncatedBlob,
   unavailable,
 } from './github-blobs.ts';
 
@@ -37,7 +37,7 @@ describe('A download that does not match its hash', () => {
     },
     'a body without end': { body: () => Readable.from(endless()), message: /do not match the hash/ },
     'a reset connection': {
-      body: () => Readable.from(brokenOff(bytes.subarray(0, 70_000))),
+      body: () => Readable.from(truncatedBlob(bytes.subarray(0, 70_000))),
       message: /closed the connection/,
     },
   };
@@ -45,7 +45,7 @@ describe('A download that does not match its hash', () => {
     it(`fails before the last byte, is not cached, and is downloaded again: ${name}`, async (t) => {
       const { cache, folder } = await openCache(t);
       const blob = blobOf(bytes);
-      const readers = await Promise.all([cache.open(blob, async () => body()), cache.open(blob, neverFetch)]);
+      const readers = await Promise.all([cache.open(blob, async () => body()), cache.open(blob, failOnFetch)]);
       for (const reader of readers) {
         const { received, ended } = collect(reader);
         await assert.rejects(ended, unavailable(message));
@@ -61,7 +61,7 @@ describe('A download that does not match its hash', () => {
     const { cache } = await openCache(t);
     const blob = blobOf(bytes);
     const failure = new StoreError('denied', 'The host revoked the permission.');
-    const { body, fetch } = heldHost();
+    const { body, fetch } = controlledHost();
     const reader = await cache.open(blob, fetch);
     body.destroy(failure);
     await assert.rejects(buffer(reader), failure);
@@ -71,7 +71,7 @@ describe('A download that does not match its hash', () => {
 describe('An empty blob', () => {
   it('is an empty stream without a request to the host', async (t) => {
     const { cache } = await openCache(t);
-    assert.equal((await buffer(await cache.open(blobOf(Buffer.alloc(0)), neverFetch))).length, 0);
+    assert.equal((await buffer(await cache.open(blobOf(Buffer.alloc(0)), failOnFetch))).length, 0);
   });
 });
 
@@ -80,12 +80,12 @@ describe('Closing the cache', () => {
     const { cache, folder } = await openCache(t);
     const [partial, pending, cached] = [blobOf(randomBytes(MIB)), blobOf(randomBytes(10)), blobOf(randomBytes(MIB))];
     await buffer(await cache.open(cached, hostOf(cached).fetch));
-    const unread = await cache.open(cached, neverFetch);
-    const host = heldHost();
+    const unread = await cache.open(cached, failOnFetch);
+    const host = controlledHost();
     const reader = await cache.open(partial, host.fetch);
     host.body.write(partial.bytes.subarray(0, 1000));
     await firstBytes(reader);
-    const silent = heldHost(new Promise(() => {}));
+    const silent = controlledHost(new Promise(() => {}));
     const waiting = assert.rejects(cache.open(pending, silent.fetch), unavailable(/shutting down/));
     await until('the host receives the request', () => silent.signals.length > 0);
 
@@ -96,14 +96,14 @@ describe('Closing the cache', () => {
     assert.ok(host.body.destroyed);
     assert.deepEqual(await readdir(folder), [cached.sha]);
     assert.deepEqual(await openFilesIn(folder), []);
-    await assert.rejects(cache.open(cached, neverFetch), unavailable(/shutting down/));
+    await assert.rejects(cache.open(cached, failOnFetch), unavailable(/shutting down/));
   });
 
   it('rejects an open in progress', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
     await buffer(await cache.open(blob, hostOf(blob).fetch));
-    const opened = cache.open(blob, neverFetch);
+    const opened = cache.open(blob, failOnFetch);
     await Promise.all([assert.rejects(opened, unavailable(/shutting down/)), cache.close()]);
   });
 

@@ -10,12 +10,12 @@ import { assertSameBytes } from '../contract/bytes.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import {
   blobOf,
+  controlledHost,
+  failOnFetch,
   firstBytes,
-  heldHost,
   hostOf,
   KIB,
   MIB,
-  neverFetch,
   openCache,
   openFilesIn,
   unavailable,
@@ -28,9 +28,9 @@ describe('The cache folder', () => {
     await buffer(await cache.open(blob, hostOf(blob).fetch));
     await cache.close();
     const { cache: reopened } = await openCache(t, { folder });
-    assert.ok((await buffer(await reopened.open(blob, neverFetch))).equals(blob.bytes));
+    assert.ok((await buffer(await reopened.open(blob, failOnFetch))).equals(blob.bytes));
     for (const [start, end] of [[0, 0] as const, [65_535, 65_536] as const, [10, MIB - 1] as const]) {
-      const part = await buffer(await reopened.open(blob, neverFetch, { range: { start, end } }));
+      const part = await buffer(await reopened.open(blob, failOnFetch, { range: { start, end } }));
       assert.ok(part.equals(blob.bytes.subarray(start, end + 1)), `${start}-${end}`);
     }
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
@@ -58,7 +58,7 @@ describe('The cache folder', () => {
     }
     const [oldest, second, third, fourth] = blobs;
     assert.ok(oldest && second && third && fourth);
-    await buffer(await cache.open(oldest, neverFetch));
+    await buffer(await cache.open(oldest, failOnFetch));
     const large = blobOf(randomBytes(50_000));
     await buffer(await cache.open(large, hostOf(large).fetch));
     const kept = [oldest.sha, fourth.sha, large.sha].toSorted().join();
@@ -88,8 +88,8 @@ describe('The cache folder', () => {
     for (const size of [0, 99_999]) {
       const { cache, folder } = await openCache(t, { size });
       const blob = blobOf(randomBytes(100_000));
-      const { body, fetch } = heldHost();
-      const [one, two] = await Promise.all([cache.open(blob, fetch), cache.open(blob, neverFetch)]);
+      const { body, fetch } = controlledHost();
+      const [one, two] = await Promise.all([cache.open(blob, fetch), cache.open(blob, failOnFetch)]);
       body.write(blob.bytes.subarray(0, 50_000));
       await firstBytes(one);
       assert.deepEqual(await readdir(folder), []);
@@ -157,7 +157,7 @@ describe('The cache folder', () => {
     const parent = await temporaryFolder(t);
     await writeFile(join(parent, 'file'), '');
     const { cache } = await openCache(t, { folder: join(parent, 'file', 'blobs'), mayWarn: true });
-    await assert.rejects(cache.open(blobOf(randomBytes(10)), neverFetch), {
+    await assert.rejects(cache.open(blobOf(randomBytes(10)), failOnFetch), {
       ...unavailable(/\(CACHE_DIR\) can't be written to/),
       retryAfter: 30,
     });

@@ -70,10 +70,10 @@ function* chunksOf(bytes: Buffer) {
 }
 
 /** Fails the test when a cached blob is fetched. */
-export const neverFetch: Fetch = async () => assert.fail('The blob was fetched again.');
+export const failOnFetch: Fetch = async () => assert.fail('The blob was fetched again.');
 
-/** Creates a host whose body the test writes. It responds at once, or with `answer`; aborts end it. */
-export function heldHost(response?: Promise<Readable>) {
+/** Creates a host whose body the test writes. It responds immediately, or when `response` resolves. Aborts end it. */
+export function controlledHost(response?: Promise<Readable>) {
   const body = new PassThrough();
   const signals: AbortSignal[] = [];
   const fetch = (signal: AbortSignal) => {
@@ -87,7 +87,7 @@ export function* endless() {
   for (;;) yield Buffer.alloc(64 * KIB);
 }
 
-export async function* brokenOff(bytes: Buffer) {
+export async function* truncatedBlob(bytes: Buffer) {
   yield bytes;
   throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 }

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import { blobOf, hostOf, KIB, MIB, neverFetch, openCache } from './github-blobs.ts';
+import { blobOf, failOnFetch, hostOf, KIB, MIB, openCache } from './github-blobs.ts';
 
 const run = promisify(execFile);
 
@@ -18,7 +18,7 @@ const NOT_OPENED = 'A cached file could not be opened.';
 async function openWithBlob(t: TestContext, size = 100 * KIB) {
   const opened = await openCache(t, { mayWarn: true });
   const blob = blobOf(randomBytes(size));
-  for (const fetch of [hostOf(blob).fetch, neverFetch]) {
+  for (const fetch of [hostOf(blob).fetch, failOnFetch]) {
     assert.ok((await buffer(await opened.cache.open(blob, fetch))).equals(blob.bytes));
   }
   return { ...opened, blob, path: join(opened.folder, blob.sha) };
@@ -35,7 +35,7 @@ async function requireRepaired(
   assert.deepEqual(warnings, [warning]);
   assert.ok((await lstat(path)).isFile());
   assert.ok((await readFile(path)).equals(blob.bytes));
-  assert.ok((await buffer(await cache.open(blob, neverFetch))).equals(blob.bytes));
+  assert.ok((await buffer(await cache.open(blob, failOnFetch))).equals(blob.bytes));
 }
 
 describe('A cached file that this process has already verified', () => {

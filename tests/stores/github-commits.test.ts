@@ -10,10 +10,10 @@ import {
   fileOf,
   filesIn,
   GET_BRANCH,
-  having,
   messagesIn,
   openEmptyRepository,
   openRepository,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -43,11 +43,13 @@ describe('Many changes at once', () => {
     const { store, repository } = await openRepository(t);
     await Promise.all(numbers.slice(0, 20).map((number) => store.write(file('a'), upload(`version ${number}`))));
     assert.equal(await repository.git('show', 'main:a'), 'version 19');
-    const [first, second] = await Promise.all(['b', 'b again'].map((text) => having(store, 'stage')(upload(text))));
+    const [first, second] = await Promise.all(
+      ['b', 'b again'].map((text) => requireMember(store, 'stage')(upload(text))),
+    );
     await Promise.all([
       first?.commit(file('b'), { type: 'text/plain' }),
-      having(store, 'copy')(file('b'), file('c'), { replace: false }),
-      having(store, 'move')(file('c'), file('d/e'), { replace: false }),
+      requireMember(store, 'copy')(file('b'), file('c'), { replace: false }),
+      requireMember(store, 'move')(file('c'), file('d/e'), { replace: false }),
       store.remove(file('b')),
       second?.commit(file('b'), { type: 'text/plain' }, { condition: 'absent' }),
     ]);
@@ -70,7 +72,7 @@ describe('Many changes at once', () => {
     });
     await store.write(file('a'), upload('text'));
     await store.createFolder(folder('f'));
-    await having(store, 'copy')(file('a'), file('f/b'), { replace: true });
+    await requireMember(store, 'copy')(file('a'), file('f/b'), { replace: true });
     assert.equal(await countCommits(repository), 1);
     assert.deepEqual(sent(host).length, 0);
   });
@@ -102,7 +104,7 @@ describe('Changes that cannot share a commit', () => {
   it('are committed in order: a folder is moved, and files are written to both paths', async (t) => {
     const { store } = await openRepository(t, { files: { 'a/1': '1', 'a/2': '2', 'other/x': 'x' } }, together);
     await Promise.all([
-      having(store, 'moveFolder')(folder('a'), folder('b'), none),
+      requireMember(store, 'moveFolder')(folder('a'), folder('b'), none),
       store.write(file('a/new'), upload('at the source')),
       store.write(file('b/new'), upload('at the destination')),
       store.write(file('b/1'), upload('replaced')),
@@ -123,12 +125,12 @@ describe('Changes that cannot share a commit', () => {
 
   it('are committed in order: a file is written, and its folder is moved', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/1': '1', 'c/1': 'c' } }, together);
-    const staged = await having(store, 'stage')(upload('new'));
+    const staged = await requireMember(store, 'stage')(upload('new'));
     await Promise.all([
       staged.commit(file('a/new'), { type: 'text/plain' }),
-      having(store, 'moveFolder')(folder('a'), folder('b'), none),
-      having(store, 'copyFolder')(folder('b'), folder('c'), { replace: true }),
-      having(store, 'removeTree')(folder('b')),
+      requireMember(store, 'moveFolder')(folder('a'), folder('b'), none),
+      requireMember(store, 'copyFolder')(folder('b'), folder('c'), { replace: true }),
+      requireMember(store, 'removeTree')(folder('b')),
     ]);
     assert.deepEqual(await treeOf(store), { 'c/': null, 'c/1': '1', 'c/new': 'new' });
     assert.ok((await messagesIn(repository)).length <= 5);
@@ -137,7 +139,7 @@ describe('Changes that cannot share a commit', () => {
   it('are committed in order: a folder is deleted and created again', async (t) => {
     const { store } = await openRepository(t, { files: { 'a/1': '1', 'a/b/2': '2', z: 'z' } }, together);
     await Promise.all([
-      having(store, 'removeTree')(folder('a')),
+      requireMember(store, 'removeTree')(folder('a')),
       store.write(file('a/b/3'), upload('3')),
       store.createFolder(folder('a/c')),
     ]);

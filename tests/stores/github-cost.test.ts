@@ -32,7 +32,7 @@ describe('The documented cost of requests', () => {
     '`/-/health/ready`',
   ];
   for (const costCase of COST_CASES) {
-    const { name, ask: request } = costCase;
+    const { name, request } = costCase;
     if (!isFullForm && !representative.includes(name)) continue;
     it(`matches the requests to GitHub: ${name}`, async (t) => {
       const { host, port } = ending(t, await serveCase(costCase));

@@ -9,13 +9,13 @@ import {
   bytesUpload,
   countCommits,
   filesIn,
-  having,
   openEmptyRepository,
   openRepository,
   PATCH_REF,
   POST_BLOB,
   POST_TREE,
   PUT_FILE,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -24,7 +24,7 @@ export const needs: readonly Need[] = ['git'];
 const replace = { replace: true };
 
 /** Returns a check for an error of this kind whose message matches. */
-function saying(kind: 'denied' | 'unavailable', text: RegExp) {
+function errorMatching(kind: 'denied' | 'unavailable', text: RegExp) {
   return (error: unknown) => {
     assert.ok(isStoreError(error, kind), String(error));
     assert.match(error.message, text);
@@ -37,7 +37,7 @@ describe('A method that a proxy does not support', () => {
     const { store, host } = await openRepository(t);
     const unsupported = { status: 501, body: { message: 'PATCH is not supported' } };
     host.intercept(({ route }) => (route === PATCH_REF ? unsupported : undefined));
-    const error = saying('unavailable', /returned 501: "PATCH is not supported"/);
+    const error = errorMatching('unavailable', /returned 501: "PATCH is not supported"/);
     await assert.rejects(store.write(file('a'), upload('1')), error);
     assert.equal(sent(host, PATCH_REF).length, 1);
   });
@@ -50,26 +50,27 @@ describe('A branch without write access', () => {
     'a large file': (store) => store.write(file('a'), bytesUpload(Buffer.alloc(100_000))),
     'a removal': (store) => store.remove(file('a')),
     'a folder': (store) => store.createFolder(folder('new')),
-    'a move of a folder': (store) => having(store, 'moveFolder')(folder('f'), folder('g'), replace),
+    'a move of a folder': (store) => requireMember(store, 'moveFolder')(folder('f'), folder('g'), replace),
   };
   const ways: Readonly<
-    Record<string, { arrange: (opened: Awaited<ReturnType<typeof openRepository>>) => void; says: RegExp }>
+    Record<string, { arrange: (opened: Awaited<ReturnType<typeof openRepository>>) => void; message: RegExp }>
   > = {
     'is protected': {
       arrange: ({ repository }) => repository.protect('main', 'Protected branch update failed for refs/heads/main.'),
-      says: /branch main.*Protected branch update failed for refs\/heads\/main/,
+      message: /branch main.*Protected branch update failed for refs\/heads\/main/,
     },
     'is in a repository that the token may only read': {
       arrange: ({ host }) => (host.permissions.write = false),
-      says: /GITHUB_TOKEN can't write.*"Contents: read and write"/,
+      message: /GITHUB_TOKEN can't write.*"Contents: read and write"/,
     },
-    'is in an archived repository': { arrange: ({ repository }) => repository.archive(), says: /archived/ },
+    'is in an archived repository': { arrange: ({ repository }) => repository.archive(), message: /archived/ },
   };
-  for (const [name, { arrange, says }] of Object.entries(ways)) {
+  for (const [name, { arrange, message }] of Object.entries(ways)) {
     it(`rejects every change with the reason: it ${name}`, async (t) => {
       const opened = await openRepository(t, { files: { a: 'old', 'f/b': 'b' } });
       arrange(opened);
-      for (const [, write] of Object.entries(writes)) await assert.rejects(write(opened.store), saying('denied', says));
+      for (const [, write] of Object.entries(writes))
+        await assert.rejects(write(opened.store), errorMatching('denied', message));
       assert.equal(await countCommits(opened.repository), 1);
       assert.equal(await textOf(opened.store, 'a'), 'old');
     });
@@ -90,14 +91,14 @@ describe('A branch without write access', () => {
   it('rejects the first commit to a protected branch with the message of the host', async (t) => {
     const { store, repository } = await openEmptyRepository(t);
     repository.protect('main', 'Changes must be made through a pull request.');
-    await assert.rejects(store.write(file('a'), upload('a')), saying('denied', /through a pull request/));
+    await assert.rejects(store.write(file('a'), upload('a')), errorMatching('denied', /through a pull request/));
   });
 
   it('rejects a change with an error about the invalid token', async (t) => {
     const { another } = await openRepository(t);
     await assert.rejects(
       another({ token: 'expired' }).write(file('a'), upload('a')),
-      saying('unavailable', /GITHUB_TOKEN/),
+      errorMatching('unavailable', /GITHUB_TOKEN/),
     );
   });
 
@@ -106,7 +107,10 @@ describe('A branch without write access', () => {
     await store.write(file('a'), upload('a'));
     await repository.git('update-ref', '-d', 'refs/heads/files');
     await repository.commit({ x: 'x' }, 'Other', { branch: 'main' });
-    await assert.rejects(store.write(file('b'), upload('b')), saying('unavailable', /branch "files".*GITHUB_BRANCH/));
+    await assert.rejects(
+      store.write(file('b'), upload('b')),
+      errorMatching('unavailable', /branch "files".*GITHUB_BRANCH/),
+    );
     assert.equal(await repository.git('for-each-ref', '--format=%(refname)'), 'refs/heads/main');
     assert.equal(sent(host, PATCH_REF).length, 1);
   });
@@ -118,7 +122,7 @@ describe('A branch without write access', () => {
       if (route === PATCH_REF) await repository.git('update-ref', '-d', 'refs/heads/files');
       return undefined;
     });
-    await assert.rejects(store.write(file('b'), upload('b')), saying('unavailable', /branch "files"/));
+    await assert.rejects(store.write(file('b'), upload('b')), errorMatching('unavailable', /branch "files"/));
   });
 });
 
@@ -137,7 +141,7 @@ describe('A renamed repository', () => {
     const { store, host } = await openRepository(t);
     const elsewhere = { status: 307, headers: { location: `${host.apiUrl}/nowhere` }, body: { message: 'Moved' } };
     host.intercept(({ route }) => (route === POST_TREE ? elsewhere : undefined));
-    await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', /GITHUB_API_URL/));
+    await assert.rejects(store.write(file('a'), upload('1')), errorMatching('unavailable', /GITHUB_API_URL/));
     assert.ok(sent(host, POST_TREE).length <= 2, `${sent(host, POST_TREE).length} requests`);
   });
 });
@@ -181,7 +185,7 @@ describe('A redirect of a write', () => {
       const location = `${host.apiUrl}/round?n=${Number(query.get('n') ?? 0) + 1}`;
       return method === 'POST' ? { status: 307, headers: { location }, body: { message: 'Moved' } } : undefined;
     });
-    await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', /redirects requests to/));
+    await assert.rejects(store.write(file('a'), upload('1')), errorMatching('unavailable', /redirects requests to/));
     assert.ok(sent(host).length <= 21, `${sent(host).length} requests`);
   });
 });
@@ -229,14 +233,14 @@ describe('A proxy in front of the host', () => {
   const html = { 'content-type': 'text/html' };
   it('is named in the error with its status, never as an internal error', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
-    for (const [status, says] of [
+    for (const [status, message] of [
       [400, /proxy.*returned 400.*GITHUB_API_URL/],
       [403, /proxy.*returned 403.*GITHUB_API_URL/],
       [407, /proxy.*username and password \(407\)/],
     ] as const) {
       host.intercept(() => ({ status, headers: html, body: '<h1>No</h1>' }));
-      await assert.rejects(store.list(folder('')), saying('unavailable', says));
-      await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', says));
+      await assert.rejects(store.list(folder('')), errorMatching('unavailable', message));
+      await assert.rejects(store.write(file('a'), upload('1')), errorMatching('unavailable', message));
     }
   });
 
@@ -279,10 +283,10 @@ describe('A path name', () => {
           assert.ok(body.body.destroyed);
         }
         await refused(() => store.createFolder(folder(path)), path);
-        await refused(() => having(store, 'copy')(file('a'), file(path), replace), path);
-        await refused(() => having(store, 'move')(file('a'), file(path), replace), path);
-        await refused(() => having(store, 'copyFolder')(folder('f'), folder(path), replace), path);
-        await refused(() => having(store, 'moveFolder')(folder('f'), folder(path), replace), path);
+        await refused(() => requireMember(store, 'copy')(file('a'), file(path), replace), path);
+        await refused(() => requireMember(store, 'move')(file('a'), file(path), replace), path);
+        await refused(() => requireMember(store, 'copyFolder')(folder('f'), folder(path), replace), path);
+        await refused(() => requireMember(store, 'moveFolder')(folder('f'), folder(path), replace), path);
       }
     }
     assert.equal(host.requests.length, 0);
@@ -312,8 +316,8 @@ describe('A path name', () => {
     const { store, repository } = await openRepository(t, { files: { 'f/.gitkeep': 'x', a: 'a' } });
     await assert.rejects(store.remove(file('f/.gitkeep')), ofKind('not-found'));
     await assert.rejects(store.stat(file('f/.gitkeep')), ofKind('not-found'));
-    await assert.rejects(having(store, 'copy')(file('f/.gitkeep'), file('b'), replace), ofKind('not-found'));
-    await assert.rejects(having(store, 'move')(file('f/.gitkeep'), file('b'), replace), ofKind('not-found'));
+    await assert.rejects(requireMember(store, 'copy')(file('f/.gitkeep'), file('b'), replace), ofKind('not-found'));
+    await assert.rejects(requireMember(store, 'move')(file('f/.gitkeep'), file('b'), replace), ofKind('not-found'));
     assert.deepEqual(Object.keys(await filesIn(repository)), ['a', 'f/.gitkeep']);
   });
 });

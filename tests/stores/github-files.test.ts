@@ -194,11 +194,11 @@ describe('An interrupted read', () => {
       await released.happened;
       return undefined;
     });
-    const leaving = new AbortController();
-    const left = store.read(file('f/bytes'), { signal: leaving.signal });
+    const controller = new AbortController();
+    const left = store.read(file('f/bytes'), { signal: controller.signal });
     const stayed = store.read(file('f/bytes'));
     await arrived.happened;
-    leaving.abort(new Error('left'));
+    controller.abort(new Error('left'));
     await assert.rejects(left, /left/);
     released.happen();
     assert.ok((await buffer((await stayed).body)).equals(BYTES));

@@ -4,7 +4,7 @@ import type { Store } from '../../src/model/store.ts';
 import { file, folder, ofKind, pathsIn, treeOf, upload } from '../contract/bytes.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
-import { countCommits, fileOf, filesIn, having, openEmptyRepository, openRepository } from './github-writing.ts';
+import { countCommits, fileOf, filesIn, openEmptyRepository, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -16,10 +16,10 @@ describe('A folder of 5,000 files', () => {
     Array.from({ length: FILES }, (_, number) => [`big/${number % 50}/${number}`, `${number % 7}`]),
   );
   const operations: Readonly<Record<string, (store: Store) => Promise<void>>> = {
-    copied: (store) => having(store, 'copyFolder')(folder('big'), folder('x/copy'), keep),
-    moved: (store) => having(store, 'moveFolder')(folder('big'), folder('x/moved'), keep),
-    renamed: (store) => having(store, 'moveFolder')(folder('big'), folder('a longer name'), keep),
-    removed: (store) => having(store, 'removeTree')(folder('big')),
+    copied: (store) => requireMember(store, 'copyFolder')(folder('big'), folder('x/copy'), keep),
+    moved: (store) => requireMember(store, 'moveFolder')(folder('big'), folder('x/moved'), keep),
+    renamed: (store) => requireMember(store, 'moveFolder')(folder('big'), folder('a longer name'), keep),
+    removed: (store) => requireMember(store, 'removeTree')(folder('big')),
   };
   for (const [name, operate] of representatives(operations, 'copied', 'renamed')) {
     it(`is ${name} in one commit with at most six requests and no blob`, async (t) => {
@@ -52,13 +52,13 @@ describe('A folder with symbolic links or submodules', () => {
 
   it('includes them when it is copied, moved or removed', async (t) => {
     const { store, repository } = await openRepository(t, { files });
-    await having(store, 'copyFolder')(folder('f'), folder('copy'), keep);
-    await having(store, 'moveFolder')(folder('f'), folder('deep/moved'), keep);
+    await requireMember(store, 'copyFolder')(folder('f'), folder('copy'), keep);
+    await requireMember(store, 'moveFolder')(folder('f'), folder('deep/moved'), keep);
     assert.deepEqual(await held(repository, 'copy/'), expected);
     assert.deepEqual(await held(repository, 'deep/moved/'), expected);
     assert.deepEqual(await held(repository, 'f/'), []);
-    await having(store, 'removeTree')(folder('deep'));
-    await having(store, 'removeTree')(folder('copy'));
+    await requireMember(store, 'removeTree')(folder('deep'));
+    await requireMember(store, 'removeTree')(folder('copy'));
     assert.deepEqual(Object.keys(await filesIn(repository)), ['other/x']);
   });
 
@@ -79,9 +79,12 @@ describe('A folder with symbolic links or submodules', () => {
       await assert.rejects(store.createFolder(folder(`f/${name}`)), ofKind('wrong-kind'));
       await assert.rejects(store.remove(file(`f/${name}`)), ofKind('not-found'));
       const replace = { replace: true };
-      await assert.rejects(having(store, 'copy')(file('f/text'), file(`f/${name}`), replace), ofKind('wrong-kind'));
       await assert.rejects(
-        having(store, 'moveFolder')(folder('other'), folder(`f/${name}`), replace),
+        requireMember(store, 'copy')(file('f/text'), file(`f/${name}`), replace),
+        ofKind('wrong-kind'),
+      );
+      await assert.rejects(
+        requireMember(store, 'moveFolder')(folder('other'), folder(`f/${name}`), replace),
         ofKind('wrong-kind'),
       );
     }
@@ -104,19 +107,19 @@ describe('A folder that becomes empty', () => {
 
   it('disappears when its last file is moved elsewhere', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/b/c': 'c' } });
-    await having(store, 'move')(file('a/b/c'), file('c'), keep);
+    await requireMember(store, 'move')(file('a/b/c'), file('c'), keep);
     assert.deepEqual(await filesIn(repository), { c: fileOf('c') });
   });
 
   it('remains when its only subfolder is renamed inside it', async (t) => {
     const { store } = await openRepository(t, { files: { 'a/b/c': 'c' } });
-    await having(store, 'moveFolder')(folder('a/b'), folder('a/d'), keep);
+    await requireMember(store, 'moveFolder')(folder('a/b'), folder('a/d'), keep);
     assert.deepEqual(await treeOf(store), { 'a/': null, 'a/d/': null, 'a/d/c': 'c' });
   });
 
   it('keeps a marker when it is the root', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/b': 'b' } });
-    await having(store, 'removeTree')(folder('a'));
+    await requireMember(store, 'removeTree')(folder('a'));
     assert.deepEqual(await filesIn(repository), { '.gitkeep': fileOf('') });
     assert.deepEqual(await treeOf(store), {});
     await store.write(file('new'), upload('x'));
@@ -127,7 +130,7 @@ describe('A folder that becomes empty', () => {
   it('exists while a marker of another client is in it, which stays hidden', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/.gitkeep': 'a marker with a text\n' } });
     assert.deepEqual(await treeOf(store), { 'a/': null });
-    await having(store, 'copyFolder')(folder('a'), folder('b'), keep);
+    await requireMember(store, 'copyFolder')(folder('a'), folder('b'), keep);
     await store.removeFolder(folder('a'));
     assert.deepEqual(await filesIn(repository), { 'b/.gitkeep': fileOf('a marker with a text\n') });
   });
@@ -138,10 +141,10 @@ describe('A folder that is changed and moved concurrently', () => {
     const { store } = await openRepository(t, { files: { 'f/a': 'a', 'f/g/b': 'b' } }, { gatherFor: 1 });
     await Promise.all([
       store.remove(file('f/a')),
-      having(store, 'move')(file('f/g/b'), file('f/c'), keep),
+      requireMember(store, 'move')(file('f/g/b'), file('f/c'), keep),
       store.createFolder(folder('f/new')),
-      having(store, 'moveFolder')(folder('f'), folder('h'), keep),
-      having(store, 'copyFolder')(folder('h'), folder('copies/h'), keep),
+      requireMember(store, 'moveFolder')(folder('f'), folder('h'), keep),
+      requireMember(store, 'copyFolder')(folder('h'), folder('copies/h'), keep),
       store.remove(file('h/c')),
     ]);
     assert.deepEqual(await treeOf(store), {

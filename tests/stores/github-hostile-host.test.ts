@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
-import type { OwnAnswer } from '../../testing/servers/github.ts';
+import type { OwnResponse } from '../../testing/servers/github.ts';
 import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { answering, GET_BRANCH, GET_TREE, MIB, responseOf, unavailable } from './github-reading.ts';
+import { GET_BRANCH, GET_TREE, MIB, respondWith, responseOf, unavailable } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
@@ -27,14 +27,14 @@ export const needs: readonly Need[] = ['git'];
 const GET_REPOSITORY = 'GET /repos/{owner}/{repo}';
 const GET_COMMIT = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';
 const LISTING = 'GET /repos/{owner}/{repo}/contents/{path}';
-const WEB_PAGE: OwnAnswer = {
+const WEB_PAGE: OwnResponse = {
   status: 200,
   headers: { 'content-type': 'text/html; charset=utf-8' },
   body: '<!DOCTYPE html><title>Log in</title>',
 };
 
 describe('A malformed GitHub response', () => {
-  const shapes: readonly (readonly [string, OwnAnswer])[] = [
+  const shapes: readonly (readonly [string, OwnResponse])[] = [
     ['an empty object', { status: 201, body: {} }],
     ['null', { status: 201, body: null }],
     ['an invalid sha', { status: 201, body: { sha: '../../../user' } }],
@@ -45,8 +45,8 @@ describe('A malformed GitHub response', () => {
     const { store, host, repository } = await openRepository(t, {}, { gatherFor: 20 });
     const [small, large] = [randomBytes(1000), randomBytes(100_000)];
     const texts: string[] = [];
-    for (const [name, answer] of shapes) {
-      host.intercept(answering(POST_BLOB, answer));
+    for (const [name, response] of shapes) {
+      host.intercept(respondWith(POST_BLOB, response));
       texts.push(`text beside ${name}`);
       await Promise.all([
         assert.rejects(store.write(file('small'), bytesUpload(small)), unavailable(/GITHUB_API_URL/), name),
@@ -64,8 +64,8 @@ describe('A malformed GitHub response', () => {
     it(`to the creation of a tree or commit leaves the branch unchanged: ${route.split('/').at(-1)}`, async (t) => {
       const { store, host, repository } = await openRepository(t, {}, { gatherFor: 20 });
       const change = () => [store.write(file('a'), upload('a')), store.write(file('b'), upload('b'))];
-      for (const [name, answer] of shapes) {
-        host.intercept(answering(route, answer));
+      for (const [name, response] of shapes) {
+        host.intercept(respondWith(route, response));
         const rejections = change().map((writing) => assert.rejects(writing, unavailable(/GITHUB_API_URL/), name));
         await Promise.all(rejections);
         assert.equal(await countCommits(repository), 1, name);
@@ -85,7 +85,7 @@ describe('A malformed GitHub response', () => {
   ] as const) {
     it(`rejects with unavailable when the host returns the hash of another object: ${route}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
-      host.intercept(answering(route, { status: 201, body: { sha: SHA } }));
+      host.intercept(respondWith(route, { status: 201, body: { sha: SHA } }));
       await assert.rejects(store.write(file('a'), change), unavailable(/GITHUB_API_URL/));
       assert.equal(sent(host, PATCH_REF).length, 0);
       assert.equal(await countCommits(repository), 1);
@@ -94,8 +94,8 @@ describe('A malformed GitHub response', () => {
 
   it('to a branch update is an error when the branch did not move', async (t) => {
     const { store, host, repository } = await openRepository(t);
-    for (const answer of [{ status: 200, body: {} }, { status: 200, body: { object: { sha: SHA } } }, WEB_PAGE]) {
-      host.intercept(answering(PATCH_REF, answer));
+    for (const response of [{ status: 200, body: {} }, { status: 200, body: { object: { sha: SHA } } }, WEB_PAGE]) {
+      host.intercept(respondWith(PATCH_REF, response));
       await assert.rejects(store.write(file('a'), upload('a')), unavailable(/GITHUB_API_URL/));
     }
     assert.equal(await countCommits(repository), 1);
@@ -114,7 +114,7 @@ describe('A malformed GitHub response', () => {
   });
 
   const entry = { path: 'a', mode: '100644', type: 'blob', sha: SHA, size: 1, url: '' };
-  const trees: readonly (readonly [string, OwnAnswer])[] = [
+  const trees: readonly (readonly [string, OwnResponse])[] = [
     ['no entries', { status: 200, body: { sha: SHA, tree: [], truncated: false } }],
     ['neither entries nor whether that is all', { status: 200, body: { sha: SHA, tree: [] } }],
     ['entries, and not whether these are all', { status: 200, body: { sha: SHA, tree: [entry] } }],
@@ -127,8 +127,8 @@ describe('A malformed GitHub response', () => {
   ];
   it('to a listing is an error, never an empty folder', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } }, { trust: 600 });
-    for (const [name, answer] of trees) {
-      host.intercept(answering(GET_TREE, answer));
+    for (const [name, response] of trees) {
+      host.intercept(respondWith(GET_TREE, response));
       await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/), name);
       await assert.rejects(store.stat(file('f/b')), unavailable(/GITHUB_API_URL/), name);
       await assert.rejects(store.write(file('c'), upload('c')), unavailable(/GITHUB_API_URL/), name);
@@ -155,9 +155,9 @@ describe('A malformed GitHub response', () => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     const shaped = (commit: unknown) => ({ status: 200, body: { name: 'main', commit } });
     const bodies = [null, {}, { sha: SHA }, { commit: { tree: { sha: SHA } } }, { sha: SHA, commit: { tree: {} } }];
-    for (const answer of [...bodies.map(shaped), { status: 200, body: {} }, WEB_PAGE]) {
-      host.intercept(answering(GET_BRANCH, answer));
-      await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/), JSON.stringify(answer));
+    for (const response of [...bodies.map(shaped), { status: 200, body: {} }, WEB_PAGE]) {
+      host.intercept(respondWith(GET_BRANCH, response));
+      await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/), JSON.stringify(response));
     }
     host.intercept(undefined);
     assert.deepEqual(await pathsIn(store, ''), ['a']);
@@ -194,8 +194,8 @@ describe('A malformed GitHub response', () => {
     const served = await serveRepository({ a: randomBytes(6 * MIB) });
     t.after(served.stop);
     const { port, host } = served;
-    for (const answer of [WEB_PAGE, { ...WEB_PAGE, body: '' }]) {
-      host.intercept(answering(LISTING, answer));
+    for (const response of [WEB_PAGE, { ...WEB_PAGE, body: '' }]) {
+      host.intercept(respondWith(LISTING, response));
       const failed = await send(port, '/file/a');
       assert.equal(failed.status, 503);
       assert.match(failed.body.toString(), /GITHUB_API_URL/);
@@ -218,14 +218,14 @@ describe('A response with surprising headers or body', () => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     assert.deepEqual(await pathsIn(store, ''), ['a']);
     for (const [index, type] of NULL_BODY_TYPES.entries()) {
-      host.intercept(answering(GET_BRANCH, { status: 304, headers: { 'content-type': type } }));
+      host.intercept(respondWith(GET_BRANCH, { status: 304, headers: { 'content-type': type } }));
       assert.deepEqual(await pathsIn(store, ''), ['a'], type);
       assert.equal(sent(host, GET_BRANCH).length, index + 2, type);
     }
   });
 
   const json = { 'content-type': 'application/json' };
-  const responses: readonly (readonly [string, OwnAnswer])[] = [
+  const responses: readonly (readonly [string, OwnResponse])[] = [
     ['204 with a JSON type', { status: 204, headers: json }],
     ['205 with a JSON type', { status: 205, headers: json }],
     ['304 to an unconditional request', { status: 304, headers: json }],
@@ -256,7 +256,7 @@ describe('A response with surprising headers or body', () => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     for (const size of [-1, 1.5, '7', 1e300]) {
       const entry = { path: 'a', mode: '100644', sha: 'ab'.repeat(20), size };
-      host.intercept(answering(GET_TREE, { status: 200, body: { tree: [entry], truncated: false } }));
+      host.intercept(respondWith(GET_TREE, { status: 200, body: { tree: [entry], truncated: false } }));
       await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/), `${size} bytes`);
     }
   });
@@ -265,7 +265,7 @@ describe('A response with surprising headers or body', () => {
     for (const type of ['application/vnd.github+json', 'application/vnd.github.v3+json; charset=utf-8']) {
       const opened = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
       const body = JSON.stringify(await responseOf(opened, '/branches/main'));
-      opened.host.intercept(answering(GET_BRANCH, { status: 200, headers: { 'content-type': type }, body }));
+      opened.host.intercept(respondWith(GET_BRANCH, { status: 200, headers: { 'content-type': type }, body }));
       assert.deepEqual(await pathsIn(opened.store, ''), ['a']);
     }
   });
@@ -286,7 +286,7 @@ describe('A host that limits requests', () => {
     const { another, host } = await openRepository(t, {}, { trust: 0 });
     for (const seconds of ['99999999999999', '9'.repeat(400), '1e300', '-5', 'soon']) {
       const limited = { status: 429, headers: { 'retry-after': seconds }, body: { message: 'Too many requests' } };
-      host.intercept(answering(GET_BRANCH, limited));
+      host.intercept(respondWith(GET_BRANCH, limited));
       const store = another();
       await assert.rejects(store.list(folder('')), within(3600));
       await assert.rejects(store.write(file('a'), upload('a')), within(3600));

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Content } from '../../testing/servers/github.ts';
 import { type Served, serveRepository } from '../../testing/servers/github-costs.ts';
-import { type Response, send } from '../http/client.ts';
+import { type HttpResponse, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { MIB } from './github-reading.ts';
 
@@ -19,12 +19,12 @@ async function serve(t: TestContext, files: Readonly<Record<string, Content>>): 
 }
 
 /** Follows a redirect with nothing but its URL. */
-async function follow({ headers }: Response): Promise<Response> {
+async function follow({ headers }: HttpResponse): Promise<HttpResponse> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { headers: { host } });
 }
 
-const tokenIn = ({ headers }: Response) => new URL(headers.location ?? '').searchParams.get('token');
+const tokenIn = ({ headers }: HttpResponse) => new URL(headers.location ?? '').searchParams.get('token');
 
 describe('A file of 6 MB or more', () => {
   it('redirects to a new URL of the host for each request', async (t) => {
@@ -68,7 +68,7 @@ describe('A file of 6 MB or more', () => {
 
   it('fails as too large when the host returns no URL', async (t) => {
     const { port, host } = await serve(t, { a: LARGE, b: JUST_BELOW });
-    host.offers.downloads = false;
+    host.features.downloads = false;
     const { status, body } = await send(port, '/file/a');
     assert.equal(status, 413);
     assert.match(body.toString(), /\ba\b.*6291456.*no download URL/);

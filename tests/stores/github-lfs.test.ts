@@ -6,7 +6,7 @@ import { createFiles } from '../../src/files/files.ts';
 import { archiveStream } from '../../src/zip/archive-stream.ts';
 import { Checksums } from '../../src/zip/checksums.ts';
 import { buildArchive } from '../../src/zip/walk.ts';
-import type { Changes, Content, OwnAnswer } from '../../testing/servers/github.ts';
+import type { Changes, Content, OwnResponse } from '../../testing/servers/github.ts';
 import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
@@ -15,7 +15,7 @@ import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
 import { BLOB, MIB, requestsDuring, unavailable, warnings } from './github-reading.ts';
-import { having, type Opened, openRepository } from './github-writing.ts';
+import { type Opened, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -112,7 +112,7 @@ describe('A Git LFS pointer', () => {
 
   it('is moved, copied and deleted as a pointer', async (t) => {
     const { store, repository, pointer } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
-    await having(store, 'copy')(file('a.bin'), file('f/b.bin'), { replace: false });
+    await requireMember(store, 'copy')(file('a.bin'), file('f/b.bin'), { replace: false });
     assert.equal(await repository.git('show', 'main:f/b.bin'), pointer.trimEnd());
     const { etag } = await store.stat(file('a.bin'));
     await store.remove(file('a.bin'), { ifMatch: etag });
@@ -121,7 +121,7 @@ describe('A Git LFS pointer', () => {
 
   it('is served unchanged when the host has no Git LFS', async (t) => {
     const { store, host, pointer } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
-    host.offers.lfs = false;
+    host.features.lfs = false;
     assert.equal((await store.stat(file('a.bin'))).size, pointer.length);
     assert.equal(await textOf(store, 'a.bin'), pointer);
   });
@@ -143,7 +143,7 @@ describe('A Git LFS pointer', () => {
     ['204', () => ({ status: 204, headers: LFS_TYPE })],
     ['404', () => ({ status: 404, body: { message: 'Not Found' } })],
     ['403', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
-  ] satisfies [string, (oid: string) => OwnAnswer][];
+  ] satisfies [string, (oid: string) => OwnResponse][];
   const used = ['a web page', 'another object', 'another scheme', 'an invalid header', '404'];
   for (const [name, responseFor] of isFullForm ? responses : responses.filter(([each]) => used.includes(each))) {
     it(`is served unchanged when the host responds with ${name}`, async (t) => {
@@ -182,8 +182,8 @@ describe('A Git LFS pointer', () => {
     }
     host.intercept(undefined);
     assert.equal((await store.stat(file('a.bin'))).size, OBJECT.length);
-    for (const cutBehind of [0, 1000, OBJECT.length - 1]) {
-      host.intercept(({ route }) => (route === 'GET download' ? { cutAfterBytes: cutBehind } : undefined));
+    for (const cutAfterBytes of [0, 1000, OBJECT.length - 1]) {
+      host.intercept(({ route }) => (route === 'GET download' ? { cutAfterBytes } : undefined));
       const read = async () => buffer((await store.read(file('a.bin'))).body);
       await assert.rejects(read(), unavailable(/Git LFS server/));
     }
@@ -218,7 +218,7 @@ describe('An upload of a Git LFS pointer', () => {
     for (const [name, text] of Object.entries(pointers)) {
       const refused = { kind: 'invalid-request', message: /Git LFS pointer/ };
       await assert.rejects(store.write(file('a.bin'), upload(text)), refused, name);
-      await assert.rejects(having(store, 'stage')(upload(text)), refused, name);
+      await assert.rejects(requireMember(store, 'stage')(upload(text)), refused, name);
     }
     assert.equal(host.requests.filter(({ method }) => method !== 'GET').length, 0);
   });
@@ -235,7 +235,7 @@ describe('An upload of a Git LFS pointer', () => {
 describe('A settings file of git', () => {
   it('is privileged in every spelling that a file system treats as the same name', async (t) => {
     const { store } = await openRepository(t);
-    const isPrivileged = (path: string) => having(store, 'isPrivileged')(file(path));
+    const isPrivileged = (path: string) => requireMember(store, 'isPrivileged')(file(path));
     const attributes = ['.gitattributes', '.GitAttributes', '.gitattributes .', 'GITATT~1', '.gitattributes::$DATA'];
     for (const name of [...attributes, '.git\u200cattributes']) {
       assert.ok(isPrivileged(name), name);

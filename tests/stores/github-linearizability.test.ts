@@ -11,7 +11,7 @@ import { file, folder, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { tries } from '../seeds.ts';
-import { fileOf, filesIn, having } from './github-writing.ts';
+import { fileOf, filesIn, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -67,7 +67,7 @@ it('gives concurrent operations the outcomes of some sequential order', async (t
       const { store } = branch;
       // Uploads are staged first, so that all operations start at the same time.
       const staged = await Promise.all(
-        sequence.map(async (op) => (op.type === 'write' ? having(store, 'stage')(upload(op.text)) : undefined)),
+        sequence.map(async (op) => (op.type === 'write' ? requireMember(store, 'stage')(upload(op.text)) : undefined)),
       );
       const outcomes = await Promise.all(sequence.map((op, index) => outcomeOf(run(store, op, staged[index]))));
       const actual = JSON.stringify({ outcomes, files: sorted(await branch.files()) });
@@ -142,13 +142,13 @@ async function run(store: Store, op: Operation, staged?: StagedUpload): Promise<
     case 'createFolder':
       return store.createFolder(folder(op.path));
     case 'removeTree':
-      return having(store, 'removeTree')(folder(op.path));
+      return requireMember(store, 'removeTree')(folder(op.path));
     case 'copy':
     case 'move':
-      return having(store, op.type)(file(op.path), file(op.to), op);
+      return requireMember(store, op.type)(file(op.path), file(op.to), op);
     case 'copyFolder':
     case 'moveFolder':
-      return having(store, op.type)(folder(op.path), folder(op.to), op);
+      return requireMember(store, op.type)(folder(op.path), folder(op.to), op);
   }
 }
 

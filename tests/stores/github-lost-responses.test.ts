@@ -15,12 +15,12 @@ import {
   fileOf,
   filesIn,
   GET_BRANCH,
-  having,
   openRepository,
   PATCH_REF,
   POST_BLOB,
   POST_COMMIT,
   POST_TREE,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -48,12 +48,12 @@ describe('A branch update whose response is lost', () => {
     answering(host, PATCH_REF, 'cut when done', async () => {
       for (const number of [1, 2, 3]) await repository.commit({ theirs: `${number}`, new: 'changed by them' });
     });
-    const staged = await having(store, 'stage')(upload('ours'));
+    const staged = await requireMember(store, 'stage')(upload('ours'));
     await Promise.all([
       staged.commit(file('new'), { type: 'text/plain' }, { condition: 'absent' }),
-      having(store, 'move')(file('m'), file('n'), { replace: false }),
+      requireMember(store, 'move')(file('m'), file('n'), { replace: false }),
       store.remove(file('r')),
-      having(store, 'moveFolder')(folder('f'), folder('g'), { replace: false }),
+      requireMember(store, 'moveFolder')(folder('f'), folder('g'), { replace: false }),
     ]);
     assert.equal(await countCommits(repository), 5);
     const expected = { 'g/': null, 'g/x': 'x', n: 'm', new: 'changed by them', theirs: '3' };
@@ -105,7 +105,7 @@ describe('A branch update whose response is lost', () => {
 
 // Concurrent, because these tests mostly wait to read the branch again.
 describe('A branch update whose response is lost while the host returns the old head', { concurrency: true }, () => {
-  const move = (store: Store) => having(store, 'move')(file('m'), file('n'), { replace: false });
+  const move = (store: Store) => requireMember(store, 'move')(file('m'), file('n'), { replace: false });
 
   /**
    * Loses the response, lets other clients commit on the branch, and then returns the old head this number of times.

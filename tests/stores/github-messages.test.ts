@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Store } from '../../src/model/store.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { having, messagesIn, openRepository } from './github-writing.ts';
+import { messagesIn, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -18,11 +18,11 @@ describe('The commit message', () => {
       ['Delete a', () => store.remove(file('a'))],
       ['Create new/', () => store.createFolder(folder('new'))],
       ['Delete new/', () => store.removeFolder(folder('new'))],
-      ['Copy f/b to c', () => having(store, 'copy')(file('f/b'), file('c'), keep)],
-      ['Move c to d', () => having(store, 'move')(file('c'), file('d'), keep)],
-      ['Copy f/ to g/', () => having(store, 'copyFolder')(folder('f'), folder('g'), keep)],
-      ['Move g/ to h/', () => having(store, 'moveFolder')(folder('g'), folder('h'), keep)],
-      ['Delete h/', () => having(store, 'removeTree')(folder('h'))],
+      ['Copy f/b to c', () => requireMember(store, 'copy')(file('f/b'), file('c'), keep)],
+      ['Move c to d', () => requireMember(store, 'move')(file('c'), file('d'), keep)],
+      ['Copy f/ to g/', () => requireMember(store, 'copyFolder')(folder('f'), folder('g'), keep)],
+      ['Move g/ to h/', () => requireMember(store, 'moveFolder')(folder('g'), folder('h'), keep)],
+      ['Delete h/', () => requireMember(store, 'removeTree')(folder('h'))],
     ];
     for (const [message, change] of changes) {
       await change();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Content, TestRepository } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { having, openRepository } from './github-writing.ts';
+import { openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -34,7 +34,10 @@ describe('A name that is not UTF-8, and the name that the host returns in its pl
         await assert.rejects(store.write(file(path), upload('new'), { condition }), ofKind('wrong-kind'), path);
       }
     }
-    await assert.rejects(having(store, 'move')(file('a'), file('\ufffd.t'), { replace: true }), ofKind('wrong-kind'));
+    await assert.rejects(
+      requireMember(store, 'move')(file('a'), file('\ufffd.t'), { replace: true }),
+      ofKind('wrong-kind'),
+    );
     await assert.rejects(store.remove(file('\ufffd.t')), ofKind('not-found'));
     assert.deepEqual(await quotedPaths(repository), before);
     await store.write(file('b'), upload('b'));
@@ -54,7 +57,7 @@ describe('A name that is not UTF-8, and the name that the host returns in its pl
     await assert.rejects(store.removeFolder(folder('f')), ofKind('already-exists'));
     const below = String.raw`"f/\377.t"`;
     assert.deepEqual(await quotedPaths(repository), [RAW, 'a', below].toSorted());
-    await having(store, 'moveFolder')(folder('f'), folder('g'), { replace: false });
+    await requireMember(store, 'moveFolder')(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(await quotedPaths(repository), [RAW, 'a', below.replace('f', 'g')].toSorted());
   });
 });

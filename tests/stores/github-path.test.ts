@@ -14,11 +14,11 @@ import { GET_TREE, warnings } from './github-reading.ts';
 import {
   fileOf,
   filesIn,
-  having,
   messagesIn,
   type Opened,
   openEmptyRepository,
   openRepository,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -72,7 +72,7 @@ describe('A branch with GITHUB_PATH', () => {
     }
     for (const path of ['team/', 'team/files/', 'files-2/', 'Files/']) {
       await assert.rejects(store.list(folder(path)), { code: 'not-found' });
-      await assert.rejects(having(store, 'removeTree')(folder(path)), { code: 'not-found' });
+      await assert.rejects(requireMember(store, 'removeTree')(folder(path)), { code: 'not-found' });
     }
     await assertUntouchedExcept(opened, ['team/files/a.txt', 'team/files/b/c.txt']);
     await repository.commit({ 'team/files': null });
@@ -120,7 +120,7 @@ describe('A branch with GITHUB_PATH', () => {
     const { store } = opened;
     await Promise.all([store.remove(file('a.txt')), store.write(file('b/c.txt'), upload('new'))]);
     assert.deepEqual(await treeOf(store), { 'b/': null, 'b/c.txt': 'new' });
-    await Promise.all([having(store, 'removeTree')(folder('b')), store.write(file('d.txt'), upload('new'))]);
+    await Promise.all([requireMember(store, 'removeTree')(folder('b')), store.write(file('d.txt'), upload('new'))]);
     assert.deepEqual(await pathsOf(opened, 'inside'), ['team/files/d.txt']);
     await assertUntouched(opened);
   });
@@ -170,14 +170,16 @@ describe('A branch with GITHUB_PATH', () => {
     for (const path of ['link', 'up', 'up/a.txt', 'up/files/a.txt', 'module/a.txt']) {
       await assert.rejects(store.stat(file(path)), { code: 'not-found' });
       await assert.rejects(store.read(file(path)), { code: 'not-found' });
-      await assert.rejects(having(store, 'copy')(file(path), file('copy'), { replace: false }), { code: 'not-found' });
+      await assert.rejects(requireMember(store, 'copy')(file(path), file('copy'), { replace: false }), {
+        code: 'not-found',
+      });
     }
     await assert.rejects(store.list(folder('up')), { code: 'not-found' });
     for (const path of ['link', 'up/new.txt', 'module/new.txt']) {
       await assert.rejects(store.write(file(path), upload('x')), ofKind('wrong-kind'));
     }
     await assert.rejects(
-      having(store, 'move')(file('a.txt'), file('up/b.txt'), { replace: true }),
+      requireMember(store, 'move')(file('a.txt'), file('up/b.txt'), { replace: true }),
       ofKind('wrong-kind'),
     );
     await assertUntouchedExcept(opened, ['team/files/a.txt', 'team/files/link', 'team/files/module', 'team/files/up']);
@@ -205,7 +207,7 @@ describe('A branch with GITHUB_PATH', () => {
     const { store, host } = await openPart(t);
     await store.write(file('é #1.bin'), upload('content'));
     const found = await store.stat(file('é #1.bin'));
-    const url = await having(store, 'presign')(found, { expires: 60, download: false, purpose: 'read' });
+    const url = await requireMember(store, 'presign')(found, { expires: 60, download: false, purpose: 'read' });
     assert.equal(await (await fetch(url)).text(), 'content');
     const [{ path } = { path: '' }] = sent(host, 'GET /repos/{owner}/{repo}/contents/{path}');
     assert.ok(decodeURIComponent(path).includes('/contents/team/files/é #1.bin'), path);
@@ -213,7 +215,7 @@ describe('A branch with GITHUB_PATH', () => {
 
   it('names paths from the root of the branch in commits, and no such path in errors', async (t) => {
     const { store, repository } = await openPart(t, { 'team/files/a.txt': 'a', 'team/files/f/b.txt': 'b' });
-    await having(store, 'move')(file('a.txt'), file('c/d.txt'), { replace: false });
+    await requireMember(store, 'move')(file('a.txt'), file('c/d.txt'), { replace: false });
     assert.equal((await messagesIn(repository))[0], 'Move team/files/a.txt to team/files/c/d.txt');
     await repository.commit(new Map([[Buffer.from('team/files/n\xff/x', 'latin1'), 'a name that is not UTF-8']]));
     await store.createFolder(folder('new'));
@@ -227,8 +229,8 @@ describe('A branch with GITHUB_PATH', () => {
       () => store.createFolder(folder('f/b.txt')),
       () => store.write(file('.git/config'), upload('x')),
       () => store.write(file('n\ufffd/x'), upload('x')),
-      () => having(store, 'copy')(file('f/b.txt'), file('c/d.txt'), { replace: false }),
-      () => having(store, 'moveFolder')(folder('f'), folder('new'), { replace: false }),
+      () => requireMember(store, 'copy')(file('f/b.txt'), file('c/d.txt'), { replace: false }),
+      () => requireMember(store, 'moveFolder')(folder('f'), folder('new'), { replace: false }),
     ];
     for (const fail of failures) {
       await assert.rejects(fail, (error: Error) => error.name === 'StoreError' && !error.message.includes('team'));
@@ -260,7 +262,7 @@ describe('A branch with GITHUB_PATH', () => {
 
   it('protects .gitattributes, and the settings of git only in the root of the branch', async (t) => {
     const { store } = await openPart(t);
-    const isPrivileged = having(store, 'isPrivileged');
+    const isPrivileged = requireMember(store, 'isPrivileged');
     assert.deepEqual(
       ['.gitattributes', 'f/.GITATTRIBUTES', '.gitmodules', '.lfsconfig'].map((path) => isPrivileged(file(path))),
       [true, true, false, false],
@@ -290,7 +292,7 @@ describe('A branch with GITHUB_PATH', () => {
         message:
           'GITHUB_PATH "team/files" is not a folder on the branch main. Set it to a folder; symbolic links and submodules are not followed.',
       };
-      await assert.rejects(having(store, 'check')(), misconfigured);
+      await assert.rejects(requireMember(store, 'check')(), misconfigured);
       await assert.rejects(store.list(ROOT), misconfigured);
       await assert.rejects(store.stat(file('a.txt')), misconfigured);
       await assert.rejects(store.write(file('a.txt'), upload('x')), misconfigured);

@@ -5,22 +5,22 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { isStoreError } from '../../src/model/error.ts';
 import { WriteThrottle } from '../../src/stores/github/host/rate-limits.ts';
-import type { GitHubFake, OwnAnswer } from '../../testing/servers/github.ts';
+import type { GitHubFake, OwnResponse } from '../../testing/servers/github.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
-import { answering } from './github-reading.ts';
+import { respondWith } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
   event,
   GET_BRANCH,
-  having,
   openRepository,
   POST_BLOB,
   POST_COMMIT,
   POST_TREE,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -104,7 +104,7 @@ describe('An exhausted quota', () => {
       store.write(file('b'), bytesUpload(randomBytes(100_000))),
       store.list(folder('')),
     ].map((waiting) => assert.rejects(waiting, { code: 'shutting-down' }));
-    await having(store, 'close')();
+    await requireMember(store, 'close')();
     await Promise.all(rejections);
     assert.equal(await repository.git('show', 'main:a'), '1');
   });
@@ -162,7 +162,7 @@ describe('An exhausted quota', () => {
 
 describe('A secondary rate limit', () => {
   const secondary = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
-  const responses: Readonly<Record<string, readonly [OwnAnswer, number]>> = {
+  const responses: Readonly<Record<string, readonly [OwnResponse, number]>> = {
     '403 with seconds': [{ status: 403, headers: { 'retry-after': '7' }, body: { message: secondary } }, 7],
     '429 with seconds': [{ status: 429, headers: { 'retry-after': '7' }, body: { message: 'Too many' } }, 7],
     '403 with a message': [{ status: 403, body: { message: secondary } }, 60],
@@ -214,7 +214,7 @@ describe('A secondary rate limit', () => {
       (signal) => store.createFolder(folder('b'), { signal }),
       (signal) => store.write(file('b'), upload('x'), { signal }),
       (signal) => store.write(file('b'), bytesUpload(randomBytes(100_000)), { signal }),
-      (signal) => having(store, 'moveFolder')(folder('b'), folder('c'), { replace: false, signal }),
+      (signal) => requireMember(store, 'moveFolder')(folder('b'), folder('c'), { replace: false, signal }),
     ];
     for (const operate of operations) {
       const left = new AbortController();
@@ -234,7 +234,7 @@ describe('A host error with Retry-After', () => {
   ] as const) {
     it(`passes on the Retry-After: ${header['retry-after'].slice(0, 30)}`, async (t) => {
       const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
-      host.intercept(answering(GET_BRANCH, { status: 503, headers: header, body: { message: 'Unicorn' } }));
+      host.intercept(respondWith(GET_BRANCH, { status: 503, headers: header, body: { message: 'Unicorn' } }));
       await assert.rejects(store.list(folder('')), retryLater(seconds, seconds));
     });
   }
@@ -253,24 +253,24 @@ describe('A host error with Retry-After', () => {
   it('does not delay the close of the store', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0, quotaWait: 60 });
     const headers = { 'retry-after': '30' };
-    host.intercept(answering(GET_BRANCH, { status: 503, headers, body: {} }));
+    host.intercept(respondWith(GET_BRANCH, { status: 503, headers, body: {} }));
     const rejected = assert.rejects(store.write(file('a'), upload('1')), { code: 'shutting-down' });
     await until('the first attempt failed', () => sent(host, GET_BRANCH).length === 1);
-    await having(store, 'close')();
+    await requireMember(store, 'close')();
     await rejected;
   });
 
   it('is not retried when that time exceeds the quota wait', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0, quotaWait: 10 });
     const headers = { 'retry-after': '120' };
-    host.intercept(answering(GET_BRANCH, { status: 503, headers, body: {} }));
+    host.intercept(respondWith(GET_BRANCH, { status: 503, headers, body: {} }));
     await assert.rejects(store.list(folder('')), retryLater(120, 120));
     assert.equal(sent(host, GET_BRANCH).length, 1);
   });
 
   it('is retried three times without that header, and the wait ends when the caller aborts', async (t) => {
     const { store, host, another } = await openRepository(t, {}, { trust: 0 });
-    host.intercept(answering(GET_BRANCH, { status: 503, body: {} }));
+    host.intercept(respondWith(GET_BRANCH, { status: 503, body: {} }));
     await assert.rejects(store.list(folder('')), retryLater(1, 10));
     assert.equal(sent(host, GET_BRANCH).length, 4);
     const left = new AbortController();
@@ -355,9 +355,9 @@ describe('The write limit', () => {
 
   it('rejects an aborted upload before the uploads that wait before it', async (t) => {
     const { store, host } = await openRepository(t, {}, { writesPerMinute: 4 });
-    await having(store, 'stage')(bytesUpload(Buffer.from([0])));
+    await requireMember(store, 'stage')(bytesUpload(Buffer.from([0])));
     const left = new AbortController();
-    const earlier = having(store, 'stage')(bytesUpload(Buffer.from([0, 1])), { signal: left.signal });
+    const earlier = requireMember(store, 'stage')(bytesUpload(Buffer.from([0, 1])), { signal: left.signal });
     earlier.catch(() => {});
     const body = Readable.from([randomBytes(100_000)]);
     const writing = store.write(file('a'), { body, type: 'x/y' }, { signal: left.signal });

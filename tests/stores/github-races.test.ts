@@ -10,10 +10,10 @@ import {
   fileOf,
   filesIn,
   GET_BRANCH,
-  having,
   openRepository,
   PATCH_REF,
   POST_TREE,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -104,9 +104,9 @@ describe('A branch that another client moves during a commit', () => {
     const outcomes = await Promise.allSettled([
       store.write(file('new'), upload('ours'), { condition: 'absent' }),
       store.write(file('a'), upload('ours'), { condition: { etag } }),
-      having(store, 'copy')(file('a'), file('to'), { replace: false }),
-      having(store, 'move')(file('m'), file('n'), { replace: false }),
-      having(store, 'moveFolder')(folder('d'), folder('e'), { replace: false }),
+      requireMember(store, 'copy')(file('a'), file('to'), { replace: false }),
+      requireMember(store, 'move')(file('m'), file('n'), { replace: false }),
+      requireMember(store, 'moveFolder')(folder('d'), folder('e'), { replace: false }),
       store.write(file('other'), upload('ours')),
     ]);
     const kinds = outcomes.map((one) =>

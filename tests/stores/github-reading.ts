@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { Interceptor, OwnAnswer } from '../../testing/servers/github.ts';
+import type { Interceptor, OwnResponse } from '../../testing/servers/github.ts';
 import type { Opened } from './github-writing.ts';
 
 export const GET_BRANCH = 'GET /repos/{owner}/{repo}/branches/{branch}';
@@ -35,8 +35,8 @@ export function unavailable(message: RegExp) {
 }
 
 /** Answers every request to a route with the given response. */
-export function answering(route: string, answer: OwnAnswer | 'cut'): Interceptor {
-  return (request) => (request.route === route ? answer : undefined);
+export function respondWith(route: string, response: OwnResponse | 'cut'): Interceptor {
+  return (request) => (request.route === route ? response : undefined);
 }
 
 /** Returns the host's JSON response to a GET. */

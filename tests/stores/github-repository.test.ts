@@ -6,7 +6,7 @@ import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { requestsDuring, UNCHANGED, unavailable, warnings } from './github-reading.ts';
-import { having, openEmptyRepository, openRepository } from './github-writing.ts';
+import { openEmptyRepository, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -45,7 +45,7 @@ describe('A missing branch', () => {
   it('is an error that names the branch, the setting and the existing branch', async (t) => {
     const { store } = await openRepository(t, { files: FILES }, { branch: 'missing' });
     const expected = unavailable(/no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH/);
-    await assert.rejects(having(store, 'check')(), expected);
+    await assert.rejects(requireMember(store, 'check')(), expected);
     await assert.rejects(store.list(folder('')), expected);
     await assert.rejects(store.read(file('a.txt')), expected);
     await assert.rejects(store.write(file('b.txt'), upload('b')), expected);
@@ -101,7 +101,7 @@ describe('A missing branch', () => {
 
   it('is empty in an empty repository', async (t) => {
     const { store } = await openEmptyRepository(t);
-    await having(store, 'check')();
+    await requireMember(store, 'check')();
     assert.deepEqual(await pathsIn(store, ''), []);
   });
 });
@@ -125,7 +125,7 @@ describe('A repository that the settings do not match', () => {
   ] satisfies [string, Partial<GitHubOptions>, RegExp][]) {
     it(`is an error with the reason: it ${name}`, async (t) => {
       const { store } = await openRepository(t, { files: FILES }, options);
-      await assert.rejects(having(store, 'check')(), unavailable(message));
+      await assert.rejects(requireMember(store, 'check')(), unavailable(message));
       await assert.rejects(store.list(folder('')), unavailable(message));
       await assert.rejects(store.stat(file('a.txt')), unavailable(message));
     });
@@ -144,7 +144,7 @@ describe('A repository that the settings do not match', () => {
       const apiUrl = await serve(t, status, type, body);
       const { store } = await openRepository(t, { files: FILES }, { apiUrl });
       const expected = unavailable(/GITHUB_API_URL|The repository .* does not exist at http/);
-      await assert.rejects(having(store, 'check')(), expected);
+      await assert.rejects(requireMember(store, 'check')(), expected);
       await assert.rejects(store.list(folder('')), expected);
       await assert.rejects(store.read(file('a.txt')), expected);
     });
@@ -156,16 +156,16 @@ describe('A repository that the settings do not match', () => {
       { files: FILES, private: false },
       { token: undefined, readOnly: true },
     );
-    await having(store, 'check')();
+    await requireMember(store, 'check')();
     assert.equal(await textOf(store, 'a.txt'), 'a');
     assert.equal(store.quota?.()?.limit, host.anonymousQuota.limit);
   });
 
   it('is an error while access is missing, and recovers afterwards', async (t) => {
     const { store, host } = await openRepository(t, { files: FILES }, { trust: 0 });
-    await having(store, 'check')();
+    await requireMember(store, 'check')();
     host.permissions.read = false;
-    await assert.rejects(having(store, 'check')(), unavailable(/GITHUB_TOKEN/));
+    await assert.rejects(requireMember(store, 'check')(), unavailable(/GITHUB_TOKEN/));
     await assert.rejects(store.list(folder('')), unavailable(/GITHUB_TOKEN/));
     host.permissions.read = true;
     assert.deepEqual(await pathsIn(store, ''), ['a.txt']);

@@ -5,11 +5,11 @@ import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
-  answering,
   BRANCH,
   GET_BRANCH,
   GET_TREE,
   requestsDuring,
+  respondWith,
   responseOf,
   TREES,
   UNCHANGED,
@@ -93,11 +93,11 @@ describe('Listing a branch of a repository', () => {
       await released.happened;
       return undefined;
     });
-    const leaving = new AbortController();
-    const left = store.list(folder(''), { signal: leaving.signal });
+    const controller = new AbortController();
+    const left = store.list(folder(''), { signal: controller.signal });
     const stayed = pathsIn(store, '');
     await arrived.happened;
-    leaving.abort(new Error('left'));
+    controller.abort(new Error('left'));
     await assert.rejects(left, /left/);
     released.happen();
     assert.deepEqual(await stayed, ['a.txt', 'f/']);
@@ -111,13 +111,13 @@ describe('Listing a branch of a repository', () => {
       if (!isFullForm && (route === GET_TREE) !== (fault === 'cut')) continue;
       it(`fails while the host ${name} to ${route}, and recovers afterwards`, async (t) => {
         const { store, host, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
-        host.intercept(answering(route, fault));
+        host.intercept(respondWith(route, fault));
         for (let time = 0; time < 2; time++) await assert.rejects(store.list(folder('')), unavailable(/^GitHub /));
         host.intercept(undefined);
         assert.deepEqual(await pathsIn(store, ''), ['a.txt', 'f/']);
 
         await repository.commit({ 'new.txt': 'new' });
-        host.intercept(answering(route, fault));
+        host.intercept(respondWith(route, fault));
         await assert.rejects(store.list(folder('')), unavailable(/^GitHub /));
         await assert.rejects(store.read(file('a.txt')), unavailable(/^GitHub /));
         host.intercept(undefined);
@@ -193,7 +193,7 @@ describe('A host response older than our own commit', () => {
       const old = await responseOf(opened, '/branches/main');
       for (const path of between) await repository.commit({ [path]: 'theirs' });
       await store.write(file('ours.txt'), upload('ours'));
-      host.intercept(answering(GET_BRANCH, { status: 200, body: old, headers: { etag: 'W/"old"' } }));
+      host.intercept(respondWith(GET_BRANCH, { status: 200, body: old, headers: { etag: 'W/"old"' } }));
       const expected = ['a.txt', 'f/', 'ours.txt', ...between];
       assert.deepEqual(await pathsIn(store, ''), expected);
       assert.equal(await textOf(store, 'ours.txt'), 'ours');

@@ -5,7 +5,7 @@ import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { BRANCH, makeTree, requestsDuring, requestsOf, TREE, TREES, UNCHANGED } from './github-reading.ts';
-import { having, type Opened, openRepository } from './github-writing.ts';
+import { type Opened, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -91,7 +91,7 @@ describe('A branch with more files than the host returns in one response', () =>
   it('can be written to', async (t) => {
     const { store } = await openTruncated(t);
     await store.write(file('f3/deep/er/new.txt'), upload('new'));
-    await having(store, 'moveFolder')(folder('f3/deep'), folder('moved/below'), { replace: false });
+    await requireMember(store, 'moveFolder')(folder('f3/deep'), folder('moved/below'), { replace: false });
     assert.deepEqual(await pathsIn(store, 'moved/below/er'), ['moved/below/er/file.txt', 'moved/below/er/new.txt']);
     assert.equal((await pathsIn(store, 'f3')).length, 8);
   });
@@ -117,7 +117,7 @@ describe('A branch with more files than the host returns in one response', () =>
     host.limits.treeEntries = 10;
     assert.equal((await pathsIn(store, '0/1/2/3/4/5/6/7/8/0/1/2'))[0], '0/1/2/3/4/5/6/7/8/0/1/2/file.txt');
     // The paths become longer, so their lengths must be known.
-    await having(store, 'copyFolder')(folder('0/1'), folder('a longer name'), { replace: false });
+    await requireMember(store, 'copyFolder')(folder('0/1'), folder('a longer name'), { replace: false });
     assert.equal((await pathsIn(store, 'a longer name/2/3/4/5/6/7/8/0/1/2'))[0]?.endsWith('/file.txt'), true);
   });
 });

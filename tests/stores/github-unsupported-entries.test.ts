@@ -4,7 +4,7 @@ import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { GET_TREE, requestsDuring, requestsOf, UNCHANGED, warnings } from './github-reading.ts';
-import { having, openRepository } from './github-writing.ts';
+import { openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -15,13 +15,13 @@ const SUBMODULE = { mode: '160000', sha: COMMIT } as const;
 /** A path that is not UTF-8. */
 const raw = (text: string) => Buffer.from(text, 'latin1');
 
-const KEPT = { 'a.txt': 'a', 'f/b.txt': 'b' };
+const SUPPORTED = { 'a.txt': 'a', 'f/b.txt': 'b' };
 
 describe('Symbolic links and submodules', () => {
   it('are not listed, and one log line counts them', async (t) => {
     const opened = await openRepository(t, {
       files: {
-        ...KEPT,
+        ...SUPPORTED,
         link: link('a.txt'),
         'f/link': link('b.txt'),
         'link to folder': link('f'),
@@ -39,16 +39,16 @@ describe('Symbolic links and submodules', () => {
       [omitted],
     );
     await repository.commit({ 'new.txt': 'new' });
-    await having(store, 'check')();
+    await requireMember(store, 'check')();
     assert.equal(warnings(opened).length, 1);
     await repository.commit({ another: link('a.txt') });
-    await having(store, 'check')();
+    await requireMember(store, 'check')();
     assert.deepEqual(warnings(opened)[1]?.details, { ...omitted, links: 5 });
   });
 
   it('are not found, and neither are paths through them', async (t) => {
     const { store, host } = await openRepository(t, {
-      files: { ...KEPT, link: link('a.txt'), folder: link('f'), module: SUBMODULE, loop: link('loop') },
+      files: { ...SUPPORTED, link: link('a.txt'), folder: link('f'), module: SUBMODULE, loop: link('loop') },
     });
     await store.list(folder(''));
     host.forget();
@@ -150,7 +150,7 @@ describe('A name that is not UTF-8', () => {
 describe('A name that is no valid path segment', () => {
   it('is not listed, and is counted in the log', async (t) => {
     const opened = await openRepository(t, {
-      files: { ...KEPT, 'line\nbreak': 'x', 'f/tab\t': 'x', 'bell\u0007/file': 'x', 'del\u007f': 'x' },
+      files: { ...SUPPORTED, 'line\nbreak': 'x', 'f/tab\t': 'x', 'bell\u0007/file': 'x', 'del\u007f': 'x' },
     });
     assert.deepEqual(await treeOf(opened.store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' });
     assert.deepEqual(
@@ -160,7 +160,7 @@ describe('A name that is no valid path segment', () => {
   });
 
   it('is not found, whatever the host returns', async (t) => {
-    const { store, host, repository } = await openRepository(t, { files: KEPT });
+    const { store, host, repository } = await openRepository(t, { files: SUPPORTED });
     const [sha, blob] = await Promise.all(
       ['main^{tree}', 'main:a.txt'].map((name) => repository.git('rev-parse', name)),
     );
@@ -178,7 +178,13 @@ describe('A folder marker', () => {
     const opened = await openRepository(
       t,
       {
-        files: { ...KEPT, '.gitkeep': '', 'f/.gitkeep': 'with a text', 'empty/.gitkeep': '', 'odd/.gitkeep/file': 'x' },
+        files: {
+          ...SUPPORTED,
+          '.gitkeep': '',
+          'f/.gitkeep': 'with a text',
+          'empty/.gitkeep': '',
+          'odd/.gitkeep/file': 'x',
+        },
       },
       { trust: 0 },
     );

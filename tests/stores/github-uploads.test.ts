@@ -15,10 +15,10 @@ import {
   event,
   fileOf,
   filesIn,
-  having,
   openRepository,
   PATCH_REF,
   POST_BLOB,
+  requireMember,
   sent,
 } from './github-writing.ts';
 
@@ -86,7 +86,7 @@ describe('Uploaded bytes', () => {
 
   it('stay staged until commit or abort', async (t) => {
     const { store, repository } = await openRepository(t);
-    const stage = having(store, 'stage');
+    const stage = requireMember(store, 'stage');
     const [small, large, forgotten] = [Buffer.from('small\0'), randomBytes(MIB), Buffer.from('forgotten\0')];
     const staged = await Promise.all([small, large, forgotten].map((bytes) => stage(bytesUpload(bytes))));
     assert.equal(await countCommits(repository), 1);
@@ -102,10 +102,10 @@ describe('Uploaded bytes', () => {
     const script = { mode: '100755', content: 'old' } as const;
     const { store, repository } = await openRepository(t, { files: { run: script, 'f/run': script, a: 'a' } });
     await store.write(file('run'), upload('new'));
-    await having(store, 'copy')(file('run'), file('copied'), { replace: false });
-    await having(store, 'move')(file('run'), file('moved'), { replace: false });
-    await having(store, 'moveFolder')(folder('f'), folder('g'), { replace: false });
-    await having(store, 'copy')(file('a'), file('g/run'), { replace: true });
+    await requireMember(store, 'copy')(file('run'), file('copied'), { replace: false });
+    await requireMember(store, 'move')(file('run'), file('moved'), { replace: false });
+    await requireMember(store, 'moveFolder')(folder('f'), folder('g'), { replace: false });
+    await requireMember(store, 'copy')(file('a'), file('g/run'), { replace: true });
     assert.deepEqual(await filesIn(repository), {
       a: fileOf('a'),
       copied: fileOf('new', '100755'),

@@ -34,8 +34,8 @@ describe('The versions of a file of a branch', () => {
     await store.write(A, upload('4'), { keep: {} });
     await store.remove(A);
     const { versions } = await store.listVersions(A);
-    const told = versions.map(({ size, message, user, replacedBy }) => ({ size, message, user, replacedBy }));
-    assert.deepEqual(told, [
+    const described = versions.map(({ size, message, user, replacedBy }) => ({ size, message, user, replacedBy }));
+    assert.deepEqual(described, [
       { size: 1, message: 'Upload f/a', user: undefined, replacedBy: undefined },
       { size: 1, message: 'Upload f/a', user: 'ann', replacedBy: undefined },
       { size: 1, message: 'Second text', user: 'Another User', replacedBy: 'ann' },

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { until } from '../../testing/until.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { GET_BRANCH, having, openRepository } from './github-writing.ts';
+import { GET_BRANCH, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -12,7 +12,7 @@ async function watchBranch(t: TestContext, files: Record<string, string>) {
   const opened = await openRepository(t, { files }, { pollEvery: 20, trust: 0 });
   const seen: string[] = [];
   const ended = new AbortController();
-  having(opened.store, 'watch')((paths) => void seen.push(...(paths ?? ['?'])), { signal: ended.signal });
+  requireMember(opened.store, 'watch')((paths) => void seen.push(...(paths ?? ['?'])), { signal: ended.signal });
   await until('the branch is watched', () => seen.includes('?'));
   seen.length = 0;
   return {

@@ -5,10 +5,10 @@ import { shaOfBlob } from '../../src/stores/github/branch/objects.ts';
 import { openGitHub } from '../../src/stores/github/github.ts';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import type {
-  AnsweredRequest,
   GitHubFake,
   GitHubRequest,
   RepositoryOptions,
+  RespondedRequest,
   TestRepository,
 } from '../../testing/servers/github.ts';
 import { type HostedRepository, shareHosts } from '../../testing/servers/hosted-repository.ts';
@@ -71,7 +71,7 @@ function opening(t: TestContext, hosted: HostedRepository, given: Partial<GitHub
 }
 
 /** Returns an optional member of a store. Throws if the store lacks it. */
-export function having<Name extends keyof Store>(store: Store, name: Name): NonNullable<Store[Name]> {
+export function requireMember<Name extends keyof Store>(store: Store, name: Name): NonNullable<Store[Name]> {
   const member = store[name];
   if (!member) throw new Error(`The store has no ${name}.`);
   return member;
@@ -110,7 +110,7 @@ export async function messagesIn({ git, branch }: TestRepository): Promise<strin
 }
 
 /** Returns the requests to the given routes; without routes, all write requests. */
-export function sent({ requests }: Pick<GitHubFake, 'requests'>, ...routes: readonly string[]): AnsweredRequest[] {
+export function sent({ requests }: Pick<GitHubFake, 'requests'>, ...routes: readonly string[]): RespondedRequest[] {
   return requests.filter(({ route, method }) => (routes.length > 0 ? routes.includes(route) : method !== 'GET'));
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { comparePaths } from '../../src/model/path.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';
-import { type OwnResponse, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type OwnResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { folder, ofKind } from '../contract/bytes.ts';
 
@@ -28,14 +28,14 @@ export function testLargeFolders({ pageSize, folders, filesInEach }: LargeFolder
       const bucket = openFolders();
       const { store, proxy } = await openFakeBucket(t, async (request) => {
         if (request.query.has('start-after') && !request.query.has('delimiter')) {
-          await until('several listings are in progress', () => proxy.mostAtOnce('ListObjectsV2') > 2);
+          await until('several listings are in progress', () => proxy.maxConcurrent('ListObjectsV2') > 2);
         }
         return bucket.respond(request);
       });
       await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: true });
       assert.deepEqual(new Set(bucket.removed), new Set(below('g/', extras)));
       assert.equal(proxy.count('CopyObject'), 0);
-      assert.ok(proxy.mostAtOnce('ListObjectsV2') > 2);
+      assert.ok(proxy.maxConcurrent('ListObjectsV2') > 2);
     });
 
     it('sees all unchanged files while other files are created and deleted', async (t) => {
@@ -115,7 +115,7 @@ function bucketOf(keys: Iterable<string>, pageSize: number) {
     }
     if (operation === 'HeadObject')
       return present.has(key) ? { status: 200, headers: { etag: '"e"' } } : { status: 404 };
-    if (operation !== 'CopyObject' && operation !== 'DeleteObject') return refusal(501, 'NotImplemented');
+    if (operation !== 'CopyObject' && operation !== 'DeleteObject') return errorResponse(501, 'NotImplemented');
     sorted = undefined;
     if (operation === 'CopyObject') present.add(key);
     else if (present.delete(key)) removed.push(key);

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { bytesAt, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { type Interceptor, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type Interceptor, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
@@ -17,7 +17,7 @@ const hasCondition = ({ headers }: S3Request) =>
 const refuseConditions =
   (status: number, code: string, ...operations: string[]): Interceptor =>
   (request) =>
-    operations.includes(request.operation) && hasCondition(request) ? refusal(status, code) : undefined;
+    operations.includes(request.operation) && hasCondition(request) ? errorResponse(status, code) : undefined;
 
 /** Two different contents of one size, which uploads and copies send in two parts. */
 const LARGE = Buffer.alloc(9 * 2 ** 20, 'a large object ');
@@ -88,10 +88,10 @@ describe('A store that returns 412 for conditions that hold', () => {
     const { store, proxy, bucket } = opened;
     await plant(store, { 'f/a': 'one', 'f/b': 'two' });
     proxy.intercept(async ({ operation, key }) => {
-      if (operation === 'DeleteObjects') return refusal(501, 'NotImplemented');
+      if (operation === 'DeleteObjects') return errorResponse(501, 'NotImplemented');
       if (operation !== 'DeleteObject') return undefined;
       if (key === 'f/a') await put(opened, 'f/a', 'changed');
-      return refusal(412, 'PreconditionFailed');
+      return errorResponse(412, 'PreconditionFailed');
     });
     await transfersOf(store)
       .moveFolder(folder('f'), folder('g'), { replace: false })
@@ -107,7 +107,7 @@ describe('A store that does not support UploadPartCopy', () => {
     it(`copies large objects without it (CopyObject limit: ${maxCopyBytes} bytes)`, async (t) => {
       const opened = await openProxied(t, { maxCopyBytes });
       const { store, proxy, bucket, warnings } = opened;
-      for (const response of [refusal(501, 'NotImplemented'), { status: 200, headers: { etag: '"1"' } }]) {
+      for (const response of [errorResponse(501, 'NotImplemented'), { status: 200, headers: { etag: '"1"' } }]) {
         proxy.intercept(({ operation }) => (operation === 'UploadPartCopy' ? response : undefined));
         await store.write(file('a'), large(LARGE));
         await transfersOf(store).move(file('a'), file('b'), { replace: false });

@@ -16,7 +16,7 @@ import {
   transfersOf,
 } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { errorXml, firstOf, type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, errorXml, firstOf, type OwnResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
@@ -56,7 +56,7 @@ describe('A copy of a large object', () => {
       const copy = await transfersOf(store).copy(file('a'), file('to/b'), { replace });
       assert.equal(proxy.count('CopyObject') + proxy.count('GetObject'), 0);
       assert.equal(proxy.count('UploadPartCopy'), 2);
-      assert.ok(proxy.mostAtOnce('UploadPartCopy') <= 4);
+      assert.ok(proxy.maxConcurrent('UploadPartCopy') <= 4);
       assert.ok((await bytesAt(opened, 'to/b')).equals(LARGE));
       const { copyOf, attributes } = await attributesOf(opened, 'to/b');
       assert.deepEqual(attributes, ATTRIBUTES);
@@ -72,7 +72,7 @@ describe('A copy of a large object', () => {
     const { store, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
     await store.write(file('b'), upload('old'));
-    for (const response of [refusal(403, 'AccessDenied'), { status: 200, body: errorXml('InternalError') }]) {
+    for (const response of [errorResponse(403, 'AccessDenied'), { status: 200, body: errorXml('InternalError') }]) {
       proxy.intercept(({ operation, query }) =>
         operation === 'UploadPartCopy' && query.get('partNumber') === '2' ? response : undefined,
       );
@@ -152,7 +152,7 @@ describe('A folder copy', () => {
     let copies = 0;
     proxy.intercept(({ operation, key }) => {
       if (operation !== 'CopyObject' || key !== 'g/a') return undefined;
-      return ++copies === 1 ? 'cut when done' : refusal(412, 'PreconditionFailed');
+      return ++copies === 1 ? 'cut when done' : errorResponse(412, 'PreconditionFailed');
     });
     await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(await bucket.keys(), ['f/a', 'f/b', 'g/a', 'g/b']);
@@ -166,7 +166,7 @@ describe('A store that returns 501 for If-None-Match on CopyObject', () => {
     for (const key of ['f/a', 'f/b', 'f/c']) await put(opened, key, key);
     proxy.intercept(({ operation, headers }) => {
       const isRefused = operation === 'CopyObject' && headers['if-none-match'] !== undefined;
-      return isRefused ? refusal(501, 'NotImplemented') : undefined;
+      return isRefused ? errorResponse(501, 'NotImplemented') : undefined;
     });
     await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(await bucket.keys(), ['f/a', 'f/b', 'f/c', 'g/a', 'g/b', 'g/c']);

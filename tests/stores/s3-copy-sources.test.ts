@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { type Interceptor, type OwnResponse, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type Interceptor, type OwnResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 import { postJson, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
@@ -16,7 +16,7 @@ const sourceOf = ({ headers }: S3Request) => decodeURIComponent(String(headers['
 
 /** Returns 404 for a copy source with a character that some stores decode twice or not at all. */
 const rejectSpecialSources: Interceptor = (request) =>
-  request.operation === 'CopyObject' && /[+%&]/.test(sourceOf(request)) ? refusal(404, 'NoSuchKey') : undefined;
+  request.operation === 'CopyObject' && /[+%&]/.test(sourceOf(request)) ? errorResponse(404, 'NoSuchKey') : undefined;
 
 /** A source with one plain and three special names, and a destination with an older version and an extra file. */
 const SOURCE = { 'f/100%.txt': 'percent', 'f/a&b': 'ampersand', 'f/a+b': 'plus', 'f/plain': 'plain' };
@@ -91,7 +91,7 @@ describe('A store that returns 404 for copy sources that exist', () => {
     const before = await bucket.keys();
     proxy.intercept((request) =>
       request.key?.includes('+') && request.method === 'HEAD'
-        ? refusal(404, 'NoSuchKey')
+        ? errorResponse(404, 'NoSuchKey')
         : rejectSpecialSources(request),
     );
     await opened.bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: 'f/100%.txt' }));
@@ -208,8 +208,8 @@ describe('A store that returns 404 for DeleteObject although the object exists',
     const { port, proxy, bucket, store } = await serveProxied(t);
     await plant(store, { 'f/a+b': 'text', 'f/c': 'text' });
     proxy.intercept(({ operation, key }) => {
-      if (operation === 'DeleteObjects') return refusal(501, 'NotImplemented');
-      return operation === 'DeleteObject' && key?.includes('+') ? refusal(404, 'NoSuchKey') : undefined;
+      if (operation === 'DeleteObjects') return errorResponse(501, 'NotImplemented');
+      return operation === 'DeleteObject' && key?.includes('+') ? errorResponse(404, 'NoSuchKey') : undefined;
     });
     for (const path of ['/delete/f/a%2Bb', '/delete_folder/f']) {
       const { status, body } = await send(port, path, { method: 'DELETE' });

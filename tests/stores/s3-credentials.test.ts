@@ -10,7 +10,7 @@ import type { Store } from '../../src/model/store.ts';
 import { awsProviderChain, CredentialCache, type Credentials } from '../../src/stores/s3/credentials.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import { refusal, type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { file, folder } from '../contract/bytes.ts';
 
 const MINUTE = 60_000;
@@ -131,11 +131,11 @@ describe('Temporary credentials', () => {
     setEnvironment(t, { AWS_CONTAINER_CREDENTIALS_FULL_URI: url, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'authorized' });
     const { store, proxy } = await openStore(t);
     proxy.intercept(({ headers }) =>
-      headers.authorization?.includes('Credential=TASK1/') ? refusal(400, 'ExpiredToken') : LISTING,
+      headers.authorization?.includes('Credential=TASK1/') ? errorResponse(400, 'ExpiredToken') : LISTING,
     );
     await store.list(folder(''));
     assert.equal(count, 2);
-    proxy.intercept(() => refusal(400, 'ExpiredToken'));
+    proxy.intercept(() => errorResponse(400, 'ExpiredToken'));
     await assert.rejects(store.list(folder('')), { kind: 'unavailable' });
     assert.equal(count, 3);
   });

@@ -10,7 +10,7 @@ import type { PresignedPart, Store } from '../../src/model/store.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, ofKind } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
@@ -271,7 +271,7 @@ describe('The parts that a client sends to a bucket', { concurrency: CONCURRENT_
     const bytes = randomBytes(10);
     await begin(store, { size: bytes.length });
     // The multipart upload begins, but can't be recorded.
-    proxy.intercept(({ operation }) => (operation === 'PutObject' ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept(({ operation }) => (operation === 'PutObject' ? errorResponse(403, 'AccessDenied') : undefined));
     await assert.rejects(presign(store, bytes, [1]), ofKind('denied'));
     assert.deepEqual(await bucket.openUploads(), []);
     proxy.intercept(undefined);

@@ -6,7 +6,7 @@ import { S3ErrorResponse, toStoreError } from '../../src/stores/s3/errors.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, firstOf, type OwnResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
 import { assertFailure, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
@@ -23,10 +23,10 @@ function respondFirst(times: number, response: OwnResponse): () => OwnResponse |
 // Concurrent, because these tests mostly wait for retry delays.
 describe('A request to a store that is busy or failing', { concurrency: true }, () => {
   const transient = {
-    '503 SlowDown': refusal(503, 'SlowDown'),
-    '429 TooManyRequests': refusal(429, 'TooManyRequests'),
+    '503 SlowDown': errorResponse(503, 'SlowDown'),
+    '429 TooManyRequests': errorResponse(429, 'TooManyRequests'),
     '429 without a body': { status: 429 },
-    '500 InternalError': refusal(500, 'InternalError'),
+    '500 InternalError': errorResponse(500, 'InternalError'),
     '502 from a proxy': { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
     '503 without a body': { status: 503 },
   };
@@ -49,7 +49,7 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
 
   it('fails after four attempts with retryAfter', async (t) => {
     const { store, proxy } = await openProxied(t);
-    proxy.intercept(() => refusal(503, 'SlowDown', { 'retry-after': '1' }));
+    proxy.intercept(() => errorResponse(503, 'SlowDown', { 'retry-after': '1' }));
     const [statFailure, listFailure] = await Promise.all([
       failureOf(store.stat(file('a'))),
       failureOf(store.list(folder(''))),
@@ -59,13 +59,13 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
     }
     assert.equal(proxy.count('HeadObject'), 4);
     assert.equal(proxy.count('ListObjectsV2'), 4);
-    proxy.intercept(() => refusal(500, 'InternalError'));
+    proxy.intercept(() => errorResponse(500, 'InternalError'));
     assert.equal((await failureOf(store.stat(file('a')))).retryAfter, 2);
   });
 
   it('returns 503 with Retry-After and logs the x-amz-request-id', async (t) => {
     const { port, proxy, log } = await serveProxied(t);
-    proxy.intercept(() => refusal(503, 'ServiceUnavailable', { 'retry-after': '1', 'x-amz-request-id': '1' }));
+    proxy.intercept(() => errorResponse(503, 'ServiceUnavailable', { 'retry-after': '1', 'x-amz-request-id': '1' }));
     const paths = ['/file/a', '/', '/thumb/a', '/-/health/ready'];
     await Promise.all(
       paths.map(async (path) => {
@@ -222,16 +222,20 @@ const BUSY = 'The object store is busy or failing.';
 
 describe('A wrong S3 setting', () => {
   const responses = {
-    S3_BUCKET: [refusal(404, 'NoSuchBucket'), refusal(400, 'InvalidBucketName')],
-    S3_ACCESS_KEY_ID: [refusal(403, 'InvalidAccessKeyId'), refusal(403, 'AccessDenied'), refusal(401, 'Unauthorized')],
-    S3_SECRET_ACCESS_KEY: [refusal(403, 'SignatureDoesNotMatch')],
-    clock: [refusal(403, 'RequestTimeTooSkewed')],
-    S3_REGION: [
-      refusal(301, 'PermanentRedirect'),
-      refusal(400, 'AuthorizationHeaderMalformed'),
-      refusal(400, 'IllegalLocationConstraintException'),
+    S3_BUCKET: [errorResponse(404, 'NoSuchBucket'), errorResponse(400, 'InvalidBucketName')],
+    S3_ACCESS_KEY_ID: [
+      errorResponse(403, 'InvalidAccessKeyId'),
+      errorResponse(403, 'AccessDenied'),
+      errorResponse(401, 'Unauthorized'),
     ],
-    S3_ENDPOINT: [refusal(301, 'PermanentRedirect')],
+    S3_SECRET_ACCESS_KEY: [errorResponse(403, 'SignatureDoesNotMatch')],
+    clock: [errorResponse(403, 'RequestTimeTooSkewed')],
+    S3_REGION: [
+      errorResponse(301, 'PermanentRedirect'),
+      errorResponse(400, 'AuthorizationHeaderMalformed'),
+      errorResponse(400, 'IllegalLocationConstraintException'),
+    ],
+    S3_ENDPOINT: [errorResponse(301, 'PermanentRedirect')],
   };
   for (const [setting, refusals] of Object.entries(responses)) {
     it(`is named in the error: ${setting}`, async (t) => {
@@ -301,7 +305,7 @@ describe('An error response with an unrelated error code', () => {
   it('is classified by its status: 404, 412, 413 or 416', async (t) => {
     const { store, proxy } = await openProxied(t);
     for (const [status, kind] of Object.entries(kinds)) {
-      proxy.intercept(() => refusal(Number(status), 'InvalidRequest'));
+      proxy.intercept(() => errorResponse(Number(status), 'InvalidRequest'));
       assert.equal((await failureOf(store.read(file('a')))).kind, kind);
     }
   });

@@ -12,7 +12,7 @@ import {
   transfersOf,
 } from '../../testing/servers/objects.ts';
 import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
@@ -28,7 +28,9 @@ describe('Copies whose ETag differs from the source', () => {
     for (const key of tree) await put(opened, key, LARGE);
     const body = { source: 'f', destination: 'g', is_folder: true };
     // Nothing is deleted, as if the service had been killed between copying and deleting.
-    proxy.intercept(({ operation }) => (operation.startsWith('Delete') ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept(({ operation }) =>
+      operation.startsWith('Delete') ? errorResponse(403, 'AccessDenied') : undefined,
+    );
     assertFailure(await postJson(port, '/move', body), 403, /./);
     const moved = tree.map((key) => key.replace('f/', 'g/'));
     assert.deepEqual(await bucket.keys(), [...tree, ...moved]);
@@ -48,7 +50,7 @@ describe('Copies whose ETag differs from the source', () => {
     const { port, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
     const body = { source: 'a', destination: 'b', is_folder: false };
-    proxy.intercept(({ operation }) => (operation === 'DeleteObject' ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept(({ operation }) => (operation === 'DeleteObject' ? errorResponse(403, 'AccessDenied') : undefined));
     assertFailure(await postJson(port, '/move', body), 403, /./);
     assert.deepEqual(await bucket.keys(), ['a', 'b']);
     proxy.intercept(undefined);
@@ -137,7 +139,7 @@ describe('A store that gives each copy a new ETag, as with server-side encryptio
     let copies = 0;
     proxy.intercept((request) => {
       const isSecond = request.operation === 'CopyObject' && ++copies === 2;
-      return isSecond ? refusal(403, 'AccessDenied') : interceptor(request);
+      return isSecond ? errorResponse(403, 'AccessDenied') : interceptor(request);
     });
     await assert.rejects(transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }), ofKind('denied'));
     assert.deepEqual(await bucket.keys(), ['f/a']);

@@ -5,7 +5,7 @@ import { CopyObjectCommand, DeleteObjectCommand, PutObjectCommand } from '@aws-s
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { assertFailure, begin, type Response, send, within } from '../http/client.ts';
+import { assertFailure, begin, type HttpResponse, send, within } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { BLUE, plain } from '../thumbnails/images.ts';
 
@@ -46,7 +46,7 @@ async function operationsFor({ proxy, port }: Served, path: string, call: Parame
 }
 
 /** Follows a redirect to the store. */
-async function follow({ headers }: Response, method = 'GET', range?: string): Promise<Response> {
+async function follow({ headers }: HttpResponse, method = 'GET', range?: string): Promise<HttpResponse> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { method, headers: { host, ...(range !== undefined && { range }) } });
 }
@@ -292,7 +292,7 @@ describe('A truncated GetObject response', () => {
     await put(served, 'a', JUST_BELOW);
     for (const headers of [{ accept: '*/*' }, { range: 'bytes=10-' }] as Record<string, string>[]) {
       served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutAfterBytes: 100_000 } : undefined));
-      const response = await begin(served.port, '/file/a', { headers }).answer;
+      const response = await begin(served.port, '/file/a', { headers }).response;
       assert.ok(Number(response.headers['content-length']) > 100_000);
       await assert.rejects(within('the end of the response', buffer(response)), { code: 'ECONNRESET' });
     }

@@ -5,7 +5,13 @@ import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { Capabilities, RETEST_MS } from '../../src/stores/s3/capabilities.ts';
 import { bytesAt, LARGE, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, type OwnResponse, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
+import {
+  errorResponse,
+  firstOf,
+  type OwnResponse,
+  type S3Request,
+  type Verdict,
+} from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
@@ -115,7 +121,9 @@ describe('A 200 response that the store did not send', () => {
       proxy.intercept(({ operation }) => (operation === 'DeleteObject' ? response : undefined));
       await assert.rejects(store.remove(file('a')), ofKind('unavailable'));
     }
-    proxy.intercept(({ operation }) => (operation === 'PutObject' ? refusal(412, 'PreconditionFailed') : undefined));
+    proxy.intercept(({ operation }) =>
+      operation === 'PutObject' ? errorResponse(412, 'PreconditionFailed') : undefined,
+    );
     await assert.rejects(store.createFolder(folder('f')), ofKind('condition-failed'));
   });
 });
@@ -173,14 +181,14 @@ describe('A condition that the store supports', () => {
   it('is still sent after a single 501', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, warnings } = opened;
-    proxy.intercept(firstOf('PutObject', () => refusal(501, 'NotImplemented')));
+    proxy.intercept(firstOf('PutObject', () => errorResponse(501, 'NotImplemented')));
     for (const path of ['a', 'b']) await store.write(file(path), upload('text'), { condition: 'absent' });
     assert.deepEqual(conditions(opened, 'PutObject'), ['*', '*', '*']);
     await put(opened, 'f/a', 'text');
-    proxy.intercept(firstOf('CopyObject', () => refusal(501, 'NotImplemented')));
+    proxy.intercept(firstOf('CopyObject', () => errorResponse(501, 'NotImplemented')));
     await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(conditions(opened, 'CopyObject'), ['*', '*']);
-    proxy.intercept(firstOf('DeleteObjects', () => refusal(501, 'NotImplemented')));
+    proxy.intercept(firstOf('DeleteObjects', () => errorResponse(501, 'NotImplemented')));
     await transfersOf(store).moveFolder(folder('f'), folder('h'), { replace: false });
     assert.equal(proxy.count('DeleteObject'), 0);
     assert.deepEqual(warnings, []);
@@ -191,7 +199,7 @@ describe('A condition that the store supports', () => {
     const { store, proxy, warnings } = opened;
     await store.write(file('a'), upload('text'), { condition: 'absent' });
     await put(opened, 'b', 'of another client');
-    proxy.intercept(({ operation }) => (operation === 'HeadObject' ? refusal(404, 'NoSuchKey') : undefined));
+    proxy.intercept(({ operation }) => (operation === 'HeadObject' ? errorResponse(404, 'NoSuchKey') : undefined));
     await assert.rejects(store.write(file('b'), upload('text'), { condition: 'absent' }), ofKind('condition-failed'));
     proxy.intercept(undefined);
     assert.equal(await textOf(store, 'b'), 'of another client');
@@ -202,7 +210,9 @@ describe('A condition that the store supports', () => {
     const opened = await openProxied(t);
     const { store, proxy } = opened;
     proxy.intercept((request) =>
-      request.operation === 'PutObject' && request.headers['if-match'] ? refusal(501, 'NotImplemented') : undefined,
+      request.operation === 'PutObject' && request.headers['if-match']
+        ? errorResponse(501, 'NotImplemented')
+        : undefined,
     );
     await plant(store, { a: 'text' });
     const { etag } = await store.stat(file('a'));

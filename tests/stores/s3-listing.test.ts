@@ -6,7 +6,7 @@ import type { Entry } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { type Interceptor, type OwnResponse, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type Interceptor, type OwnResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, pathsIn, plant, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -184,18 +184,18 @@ describe('A listing from a nonconforming store', () => {
       [414, ''],
       [431, ''],
     ] as const) {
-      proxy.intercept(() => refusal(status, code));
+      proxy.intercept(() => errorResponse(status, code));
       await assert.rejects(store.list(folder(''), { cursor }), { code: 'invalid-cursor' });
     }
     // The cursor did not cause these errors.
     for (const status of [403, 407, 500]) {
-      proxy.intercept(() => refusal(status, 'Other'));
+      proxy.intercept(() => errorResponse(status, 'Other'));
       await assert.rejects(
         store.list(folder(''), { cursor }),
         ({ code }: { code: string }) => code !== 'invalid-cursor',
       );
     }
-    proxy.intercept(() => refusal(400, 'InvalidArgument'));
+    proxy.intercept(() => errorResponse(400, 'InvalidArgument'));
     await assert.rejects(store.list(folder('')), { code: 'unexpected-store-response' });
   });
 

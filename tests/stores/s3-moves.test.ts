@@ -7,7 +7,7 @@ import { openS3 } from '../../src/stores/s3/s3.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
@@ -25,7 +25,7 @@ describe('A folder move', () => {
       proxy.intercept(({ operation, key, query }) => {
         const isOfSource = operation === 'DeleteObject' && key?.startsWith('a/');
         return isOfSource || (operation === 'DeleteObjects' && query.has('delete'))
-          ? refusal(403, 'AccessDenied')
+          ? errorResponse(403, 'AccessDenied')
           : undefined;
       });
       await assert.rejects(move(), ofKind('denied'));
@@ -46,7 +46,7 @@ describe('A folder move', () => {
     const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: false });
     let batches = 0;
     proxy.intercept(({ operation }) =>
-      operation === 'DeleteObjects' && ++batches === 2 ? refusal(403, 'AccessDenied') : undefined,
+      operation === 'DeleteObjects' && ++batches === 2 ? errorResponse(403, 'AccessDenied') : undefined,
     );
     await assert.rejects(move(), ofKind('denied'));
     const keys = await bucket.keys();

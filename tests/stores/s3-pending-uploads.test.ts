@@ -12,7 +12,7 @@ import { openS3 } from '../../src/stores/s3/s3.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, firstOf } from '../../testing/servers/s3-proxy.ts';
 import { file, ofKind, plant, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { append, assertOnly, assertStored, begin, commit, open, PART } from './s3-uploading.ts';
@@ -72,7 +72,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
       });
       await begin(store, { id, size: bytes.length });
       assert.equal(await (await open(store, id)).append(Readable.from([bytes]), { verify }), bytes.length);
-      assert.equal(proxy.mostAtOnce('UploadPart'), limit);
+      assert.equal(proxy.maxConcurrent('UploadPart'), limit);
       proxy.intercept(undefined);
       await commit(store, id);
       await assertStored(store, bytes);
@@ -84,7 +84,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
     const bytes = randomBytes(3 * PART + 1);
     await begin(store, { size: bytes.length });
     proxy.intercept(({ operation, query }) =>
-      operation === 'UploadPart' && query.get('partNumber') === '2' ? refusal(403, 'AccessDenied') : undefined,
+      operation === 'UploadPart' && query.get('partNumber') === '2' ? errorResponse(403, 'AccessDenied') : undefined,
     );
     const failing = await open(store);
     await assert.rejects(failing.append(Readable.from([Buffer.alloc(3 * PART + 1)])), ofKind('denied'));

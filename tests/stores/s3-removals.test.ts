@@ -5,7 +5,7 @@ import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, firstOf, type OwnResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
@@ -34,11 +34,11 @@ function deleteErrors(errors: Readonly<Record<string, string>>): OwnResponse {
 
 describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }, () => {
   const refusals = {
-    MissingContentMD5: refusal(400, 'MissingContentMD5'),
-    InvalidRequest: refusal(400, 'InvalidRequest'),
-    NotImplemented: refusal(501, 'NotImplemented'),
-    MethodNotAllowed: refusal(405, 'MethodNotAllowed'),
-    MalformedXML: refusal(400, 'MalformedXML'),
+    MissingContentMD5: errorResponse(400, 'MissingContentMD5'),
+    InvalidRequest: errorResponse(400, 'InvalidRequest'),
+    NotImplemented: errorResponse(501, 'NotImplemented'),
+    MethodNotAllowed: errorResponse(405, 'MethodNotAllowed'),
+    MalformedXML: errorResponse(400, 'MalformedXML'),
   };
   for (const [name, response] of representatives(refusals, 'MissingContentMD5', 'NotImplemented')) {
     it(`gets one DeleteObject per key, also later: ${name}`, async (t) => {
@@ -62,7 +62,7 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
     const { store, proxy, bucket, warnings } = opened;
     for (const code of ['MissingContentMD5', 'InvalidRequest']) {
       proxy.intercept(({ operation, headers }) =>
-        operation === 'DeleteObjects' && headers['content-md5'] === undefined ? refusal(400, code) : undefined,
+        operation === 'DeleteObjects' && headers['content-md5'] === undefined ? errorResponse(400, code) : undefined,
       );
       await putAll(opened, ...KEYS);
       await removeTree(store);
@@ -77,7 +77,9 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
   it('gets single deletes for the source of a folder move', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
-    proxy.intercept(({ operation }) => (operation === 'DeleteObjects' ? refusal(400, 'MissingContentMD5') : undefined));
+    proxy.intercept(({ operation }) =>
+      operation === 'DeleteObjects' ? errorResponse(400, 'MissingContentMD5') : undefined,
+    );
     await putAll(opened, ...KEYS);
     await store.moveFolder?.(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
@@ -90,7 +92,7 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
     proxy.intercept(({ operation, headers }) => {
       const hasEtags = operation === 'DeleteObjects' && Number(headers['content-length']) > 200;
       if (hasEtags) refused++;
-      return hasEtags ? refusal(400, 'MalformedXML') : undefined;
+      return hasEtags ? errorResponse(400, 'MalformedXML') : undefined;
     });
     await putAll(opened, ...KEYS);
     await store.moveFolder?.(folder('f'), folder('g'), { replace: false });
@@ -115,7 +117,7 @@ describe('An Error in a DeleteObjects response', { concurrency: CONCURRENT_TESTS
     await putAll(opened, ...KEYS);
     proxy.intercept(({ operation, key }) => {
       if (operation === 'DeleteObjects') return deleteErrors({ 'f/b': 'AccessDenied' });
-      return operation === 'DeleteObject' && key === 'f/b' ? refusal(403, 'AccessDenied') : undefined;
+      return operation === 'DeleteObject' && key === 'f/b' ? errorResponse(403, 'AccessDenied') : undefined;
     });
     assertFailure(await send(port, '/delete_folder/f', { method: 'DELETE' }), 403, /permission/);
     proxy.intercept(undefined);
@@ -155,7 +157,7 @@ describe('A busy store', () => {
     const { store, proxy, bucket } = opened;
     await putAll(opened, ...KEYS);
     proxy.intercept(({ operation }) =>
-      operation === 'DeleteObjects' && proxy.count('DeleteObjects') <= 5 ? refusal(503, 'SlowDown') : undefined,
+      operation === 'DeleteObjects' && proxy.count('DeleteObjects') <= 5 ? errorResponse(503, 'SlowDown') : undefined,
     );
     await removeTree(store);
     assert.deepEqual(await bucket.keys(), []);
@@ -181,7 +183,9 @@ describe('A removal', { concurrency: CONCURRENT_TESTS }, () => {
     const { store, proxy, bucket } = opened;
     await putAll(opened, 'a', 'b');
     proxy.intercept(({ operation, headers }) =>
-      operation === 'DeleteObject' && headers['if-match'] !== undefined ? refusal(501, 'NotImplemented') : undefined,
+      operation === 'DeleteObject' && headers['if-match'] !== undefined
+        ? errorResponse(501, 'NotImplemented')
+        : undefined,
     );
     for (const path of ['a', 'b']) {
       await assert.rejects(store.remove(file(path), { ifMatch: 'another' }), ofKind('condition-failed'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
-import { type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type OwnResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 
 const xmlResponse = (body: string): OwnResponse => ({ status: 200, body });
@@ -78,7 +78,7 @@ it('After RequestTimeTooSkewed, requests and presigned URLs use the time of the 
   const headers = { date: new Date(Date.now() + 5 * HOUR).toUTCString() };
   proxy.intercept(() =>
     proxy.requests.length === 1
-      ? refusal(403, 'RequestTimeTooSkewed', headers)
+      ? errorResponse(403, 'RequestTimeTooSkewed', headers)
       : { ...xmlResponse(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers },
   );
   assert.deepEqual(await pathsIn(store, ''), []);
@@ -95,7 +95,7 @@ it('After RequestTimeTooSkewed, requests and presigned URLs use the time of the 
 it('A presigned URL uses the time of the store after the local clock has jumped', async (t) => {
   const { store, proxy } = await openFakeBucket(t);
   const storeTime = Date.now();
-  proxy.intercept(() => refusal(403, 'AccessDenied', { date: new Date(storeTime).toUTCString() }));
+  proxy.intercept(() => errorResponse(403, 'AccessDenied', { date: new Date(storeTime).toUTCString() }));
   await assert.rejects(store.list(folder('')), ofKind('denied'));
   t.mock.timers.enable({ apis: ['Date'], now: storeTime + 5 * HOUR });
   const entry = { kind: 'file', path: file('a.bin'), size: 10, etag: 'e', modified: null, type: 'text/plain' } as const;
@@ -112,7 +112,7 @@ it('An upload is signed again after a clock jump, and after the clock is correct
   proxy.intercept((request) =>
     hoursAhead(String(request.headers['x-amz-date']), storeTime) === 0
       ? { status: 200, headers }
-      : refusal(403, 'RequestTimeTooSkewed', headers),
+      : errorResponse(403, 'RequestTimeTooSkewed', headers),
   );
   t.mock.timers.enable({ apis: ['Date'], now: storeTime + 5 * HOUR });
   await store.write(file('a'), upload('text'));
@@ -126,7 +126,7 @@ it('An upload refused for another reason is not repeated because the clock is wr
   let seconds = (5 * HOUR) / 1000;
   proxy.intercept(() => {
     const headers = { date: new Date(Date.now() + seconds++ * 1000).toUTCString(), etag: '"e"' };
-    return proxy.requests.length === 1 ? { status: 200, headers } : refusal(404, 'NoSuchBucket', headers);
+    return proxy.requests.length === 1 ? { status: 200, headers } : errorResponse(404, 'NoSuchBucket', headers);
   });
   await store.write(file('a'), upload('text'));
   await assert.rejects(store.write(file('a'), upload('text')), ofKind('unavailable'));
@@ -140,7 +140,7 @@ it('A clock jump is corrected even if the Date header equals the last one', asyn
   proxy.intercept((request) =>
     hoursAhead(String(request.headers['x-amz-date']), storeTime) === 0
       ? { ...xmlResponse(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers }
-      : refusal(403, 'RequestTimeTooSkewed', headers),
+      : errorResponse(403, 'RequestTimeTooSkewed', headers),
   );
   assert.deepEqual(await pathsIn(store, ''), []);
   t.mock.timers.enable({ apis: ['Date'], now: storeTime + 5 * HOUR });

@@ -20,7 +20,7 @@ import {
   Signer,
   type SpaceRule,
 } from '../../src/stores/s3/signature.ts';
-import { refusal, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { file } from '../contract/bytes.ts';
 
 /** "Signature Calculations for the Authorization Header" and "… Query Parameters", Amazon S3 API Reference, examples. */
@@ -289,7 +289,7 @@ describe('A header value with spaces', () => {
         found.push(ruleOf(request));
         return found.at(-1) === rule
           ? { status: 200, headers: { etag: '"e"' } }
-          : refusal(403, 'SignatureDoesNotMatch');
+          : errorResponse(403, 'SignatureDoesNotMatch');
       });
       const bucket = openBucket({ ...open(t, { endpoint: proxy.url }).options });
       t.after(() => bucket.client.close());
@@ -302,7 +302,7 @@ describe('A header value with spaces', () => {
   it('fails after both rules if the secret is wrong, and other values after one', async (t) => {
     const proxy = await startS3Proxy({ endpoint: 'http://127.0.0.1:1' });
     t.after(() => proxy.stop());
-    proxy.intercept(() => refusal(403, 'SignatureDoesNotMatch'));
+    proxy.intercept(() => errorResponse(403, 'SignatureDoesNotMatch'));
     const bucket = openBucket({ ...open(t, { endpoint: proxy.url }).options });
     t.after(() => bucket.client.close());
     for (const [value, requests] of [

@@ -10,7 +10,7 @@ import { atEnd } from '../../testing/holdall.ts';
 import { LARGE, MAX_COPY_BYTES, put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { type Cost, costOf } from '../../testing/servers/s3-costs.ts';
-import { refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
@@ -47,7 +47,7 @@ async function openBoth(t: TestContext, { leaseMs, ...options }: Partial<S3Optio
 }
 
 /** Lets no request from `isFirst` on reach the bucket, as if the process had died. Returns when it has. */
-async function dieAt({ proxy }: ProxiedBucket, isFirst: (request: S3Request) => boolean, run: () => Promise<unknown>) {
+async function stopAt({ proxy }: ProxiedBucket, isFirst: (request: S3Request) => boolean, run: () => Promise<unknown>) {
   let isDead = false;
   proxy.intercept((request) => {
     isDead ||= isFirst(request);
@@ -177,7 +177,7 @@ describe('A delete to the trash of a bucket', () => {
     const { store, proxy } = opened;
     await plant(store, TREE);
     proxy.intercept(({ operation }) =>
-      operation === 'CopyObject' && proxy.count('CopyObject') === 3 ? refusal(403, 'AccessDenied') : undefined,
+      operation === 'CopyObject' && proxy.count('CopyObject') === 3 ? errorResponse(403, 'AccessDenied') : undefined,
     );
     await assert.rejects(trashed(store, 'f'), ofKind('denied'));
     assert.deepEqual([await treeOf(store), await ownKeys(opened)], [TREE, []]);
@@ -187,7 +187,7 @@ describe('A delete to the trash of a bucket', () => {
     const opened = await openBoth(t);
     const { store, proxy, other } = opened;
     await plant(store, TREE);
-    proxy.intercept((request) => (isDeletion(request) ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept((request) => (isDeletion(request) ? errorResponse(403, 'AccessDenied') : undefined));
     const id = newKeptId();
     await assert.rejects(store.moveToTrash(folder('f'), { id }), ofKind('denied'));
     await other.remove(file('f/b'));
@@ -201,7 +201,7 @@ describe('A delete to the trash of a bucket', () => {
     const opened = await openBoth(t);
     const { store, proxy, other } = opened;
     await plant(store, { 'f/a': '1', 'f/b': '2', a: 'old' });
-    proxy.intercept((request) => (isDeletion(request) ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept((request) => (isDeletion(request) ? errorResponse(403, 'AccessDenied') : undefined));
     await assert.rejects(trashed(store, 'f'), ofKind('denied'));
     await assert.rejects(trashed(store, 'a'), ofKind('denied'));
     await Promise.all([
@@ -228,7 +228,7 @@ describe('A delete to the trash of a bucket', () => {
     let renewals = 0;
     proxy.intercept(async ({ operation, key }) => {
       if (operation === 'PutObject' && key?.startsWith('.holdall/leases/') && ++renewals > 1)
-        return refusal(403, 'AccessDenied');
+        return errorResponse(403, 'AccessDenied');
       if (operation === 'CopyObject') await until('the lease is lost', () => renewals > 3);
       return undefined;
     });
@@ -255,7 +255,7 @@ describe('A delete to the trash of a bucket whose process died', () => {
         path === 'f'
           ? (request: S3Request) => opened.proxy.count('CopyObject') > 3 && request.operation === 'CopyObject'
           : isDeletion;
-      await dieAt(opened, isFirst, () => trashed(store, path));
+      await stopAt(opened, isFirst, () => trashed(store, path));
       await until('the copies are removed', async () => {
         assert.deepEqual(await pathsInTrash(other), []);
         return (await ownKeys(opened)).length === 0;
@@ -270,7 +270,7 @@ describe('A delete to the trash of a bucket whose process died', () => {
       const { store, other } = opened;
       await plant(store, { ...TREE, a: 'x' });
       // The record of the item follows the last removal.
-      await dieAt(
+      await stopAt(
         opened,
         (request) => isOnlyOwn(request, 'PutObject', 'trash'),
         () => trashed(store, path),
@@ -290,7 +290,7 @@ describe('A delete to the trash of a bucket whose process died', () => {
     const opened = await openBoth(t, { leaseMs: LEASE_MS });
     const { store, other } = opened;
     await plant(store, { a: 'x' });
-    await dieAt(
+    await stopAt(
       opened,
       (request) => isOnlyOwn(request, 'PutObject', 'trash'),
       () => trashed(store, 'a'),
@@ -324,7 +324,9 @@ describe('An item in the trash of a bucket', { concurrency: CONCURRENT_TESTS }, 
     const { store, proxy, other } = opened;
     await plant(store, TREE);
     const { id } = await trashed(store, 'f');
-    proxy.intercept(({ operation }) => (operation === 'DeleteObjects' ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept(({ operation }) =>
+      operation === 'DeleteObjects' ? errorResponse(403, 'AccessDenied') : undefined,
+    );
     await assert.rejects(store.restoreTrashed(id, folder('f')), ofKind('denied'));
     proxy.intercept(undefined);
     assert.deepEqual(await pathsInTrash(other), ['f/']);
@@ -338,7 +340,7 @@ describe('An item in the trash of a bucket', { concurrency: CONCURRENT_TESTS }, 
     const { id } = await trashed(store, 'f');
     proxy.intercept(async ({ operation, key }) => {
       if (operation === 'CopyObject' && key === 'f/b') await other.write(file('f/c'), upload('new'));
-      return operation === 'CopyObject' && key === 'f/b' ? refusal(403, 'AccessDenied') : undefined;
+      return operation === 'CopyObject' && key === 'f/b' ? errorResponse(403, 'AccessDenied') : undefined;
     });
     await assert.rejects(store.restoreTrashed(id, folder('f')), ofKind('denied'));
     assert.deepEqual(await treeOf(other), { 'f/': null, 'f/c': 'new' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { errorXml, type OwnResponse, refusal, type Verdict } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, errorXml, type OwnResponse, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { BYTES, MIB, video } from '../../testing/servers/video.ts';
 import { until } from '../../testing/until.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
@@ -16,17 +16,17 @@ describe('A failed upload', () => {
   const failures: Record<string, { kind: string; fail: (operation: string, part: string | null) => Verdict }> = {
     'CreateMultipartUpload is denied': {
       kind: 'denied',
-      fail: (operation) => (operation === 'CreateMultipartUpload' ? refusal(403, 'AccessDenied') : undefined),
+      fail: (operation) => (operation === 'CreateMultipartUpload' ? errorResponse(403, 'AccessDenied') : undefined),
     },
     'a part is denied': {
       kind: 'denied',
       fail: (operation, part) =>
-        operation === 'UploadPart' && part === '3' ? refusal(403, 'AccessDenied') : undefined,
+        operation === 'UploadPart' && part === '3' ? errorResponse(403, 'AccessDenied') : undefined,
     },
     'a part fails on every attempt': {
       kind: 'unavailable',
       fail: (operation, part) =>
-        operation === 'UploadPart' && part === '2' ? refusal(500, 'InternalError') : undefined,
+        operation === 'UploadPart' && part === '2' ? errorResponse(500, 'InternalError') : undefined,
     },
     'the connection of a part breaks on every attempt': {
       kind: 'unavailable',
@@ -34,11 +34,11 @@ describe('A failed upload', () => {
     },
     'CompleteMultipartUpload is denied': {
       kind: 'denied',
-      fail: (operation) => (operation === 'CompleteMultipartUpload' ? refusal(403, 'AccessDenied') : undefined),
+      fail: (operation) => (operation === 'CompleteMultipartUpload' ? errorResponse(403, 'AccessDenied') : undefined),
     },
     'CompleteMultipartUpload returns 500': {
       kind: 'unavailable',
-      fail: (operation) => (operation === 'CompleteMultipartUpload' ? refusal(500, 'InternalError') : undefined),
+      fail: (operation) => (operation === 'CompleteMultipartUpload' ? errorResponse(500, 'InternalError') : undefined),
     },
     'CompleteMultipartUpload returns 200 with an Error document': {
       kind: 'unavailable',
@@ -48,7 +48,7 @@ describe('A failed upload', () => {
     'the store is full (507)': {
       kind: 'unavailable',
       fail: (operation, part) =>
-        operation === 'UploadPart' && part === '2' ? refusal(507, 'QuotaExceeded') : undefined,
+        operation === 'UploadPart' && part === '2' ? errorResponse(507, 'QuotaExceeded') : undefined,
     },
   };
   /** The failure in which the store accepts the other parts. */
@@ -154,7 +154,7 @@ describe('A failed upload', () => {
     const { store, bucket, proxy, warnings } = await openProxied(t);
     proxy.intercept(({ operation, query }) =>
       operation === 'AbortMultipartUpload' || query.get('partNumber') === '2'
-        ? refusal(403, 'AccessDenied')
+        ? errorResponse(403, 'AccessDenied')
         : undefined,
     );
     await assert.rejects(store.write(file('a'), video(20 * MIB)), ofKind('denied'));

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { WriteOptions } from '../../src/model/store.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, refusal } from '../../testing/servers/s3-proxy.ts';
-import { assertHolds, MIB, video } from '../../testing/servers/video.ts';
+import { errorResponse, firstOf } from '../../testing/servers/s3-proxy.ts';
+import { assertVideo, MIB, video } from '../../testing/servers/video.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
@@ -22,7 +22,7 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
           opened.proxy.requests.map(({ operation }) => operation),
           ['PutObject'],
         );
-        await assertHolds(opened, 'a', size);
+        await assertVideo(opened, 'a', size);
       }
     });
   }
@@ -40,7 +40,7 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
       return fourReceived.promise;
     });
     const { etag } = await store.write(file('a'), video(size));
-    assert.equal(proxy.mostAtOnce('UploadPart'), 4);
+    assert.equal(proxy.maxConcurrent('UploadPart'), 4);
     const parts = proxy.requests.filter(({ operation }) => operation === 'UploadPart');
     const sizes = new Map(
       parts.map(({ query, headers }) => [Number(query.get('partNumber')), Number(headers['content-length'])]),
@@ -49,7 +49,7 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
       [...sizes].toSorted(([left], [right]) => left - right),
       [...Array.from({ length: 4 }, (_, index) => [index + 1, 8 * MIB]), [5, MIB + 1]],
     );
-    await assertHolds(opened, 'a', size);
+    await assertVideo(opened, 'a', size);
     assert.equal((await store.stat(file('a'))).etag, etag);
     assert.deepEqual(await opened.bucket.openUploads(), []);
   });
@@ -58,7 +58,7 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
     const opened = await openProxied(t);
     for (const size of [8 * MIB, 16 * MIB]) {
       await opened.store.write(file('a'), video(size));
-      await assertHolds(opened, 'a', size);
+      await assertVideo(opened, 'a', size);
     }
   });
 
@@ -67,8 +67,8 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
     for (const size of isFullForm ? [8 * MIB, 16 * MIB, 33 * MIB] : [16 * MIB, 33 * MIB]) {
       opened.proxy.forget();
       await opened.store.write(file('a'), { ...video(size), size: undefined });
-      await assertHolds(opened, 'a', size);
-      assert.ok(opened.proxy.mostAtOnce('UploadPart') <= 2, 'At most two parts of 16 MiB are in flight.');
+      await assertVideo(opened, 'a', size);
+      assert.ok(opened.proxy.maxConcurrent('UploadPart') <= 2, 'At most two parts of 16 MiB are in flight.');
     }
   });
 
@@ -125,7 +125,7 @@ describe('An upload whose response is lost', () => {
         const outcomes: boolean[] = [];
         const onOutcome: WriteOptions['onOutcome'] = ({ replaced }) => void outcomes.push(replaced);
         await opened.store.write(file('a'), video(size), { condition, onOutcome });
-        await assertHolds(opened, 'a', size);
+        await assertVideo(opened, 'a', size);
         assert.deepEqual(await opened.bucket.openUploads(), []);
         assert.deepEqual(outcomes, condition ? [false] : []);
       });
@@ -137,9 +137,9 @@ describe('An upload whose response is lost', () => {
     let completions = 0;
     opened.proxy.intercept(({ operation }) => {
       if (operation !== 'CompleteMultipartUpload') return undefined;
-      return ++completions === 1 ? 'cut when done' : refusal(404, 'NoSuchUpload');
+      return ++completions === 1 ? 'cut when done' : errorResponse(404, 'NoSuchUpload');
     });
     await opened.store.write(file('a'), video(9 * MIB));
-    await assertHolds(opened, 'a', 9 * MIB);
+    await assertVideo(opened, 'a', 9 * MIB);
   });
 });

@@ -9,7 +9,7 @@ import { openS3 } from '../../src/stores/s3/s3.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { LARGE, MAX_COPY_BYTES, OTHER } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -106,12 +106,12 @@ describe('A version in a bucket without object versions', () => {
     await store.write(A, upload('2'), { keep: { onKept: (id) => void kept.push(id) } });
     assert.deepEqual([await textOf(other, 'a'), await textsOf(other, A), kept.length], ['2', ['1'], 1]);
     proxy.intercept(({ operation, key }) =>
-      operation === 'PutObject' && key === 'a' ? refusal(500, 'InternalError') : undefined,
+      operation === 'PutObject' && key === 'a' ? errorResponse(500, 'InternalError') : undefined,
     );
     await assert.rejects(store.write(A, upload('3'), { keep: {} }), ofKind('unavailable'));
     assert.deepEqual(await textsOf(other, A), ['2', '1']);
     proxy.intercept(({ operation, key }) =>
-      operation === 'PutObject' && key === 'a' ? refusal(403, 'AccessDenied') : undefined,
+      operation === 'PutObject' && key === 'a' ? errorResponse(403, 'AccessDenied') : undefined,
     );
     await assert.rejects(store.write(A, upload('3'), { keep: {} }), ofKind('denied'));
     assert.deepEqual(await textsOf(other, A), ['2', '1']);
@@ -120,7 +120,7 @@ describe('A version in a bucket without object versions', () => {
   it('fails the replacement if it could not be kept', async (t) => {
     const { store, proxy } = await open(t);
     await store.write(A, upload('1'));
-    proxy.intercept(({ operation }) => (operation === 'CopyObject' ? refusal(403, 'AccessDenied') : undefined));
+    proxy.intercept(({ operation }) => (operation === 'CopyObject' ? errorResponse(403, 'AccessDenied') : undefined));
     await assert.rejects(store.write(A, upload('2'), { keep: {} }), ofKind('denied'));
     assert.equal(await textOf(store, 'a'), '1');
     const long = `${'x'.repeat(490)}/${'y'.repeat(490)}`;

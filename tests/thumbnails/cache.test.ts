@@ -24,7 +24,7 @@ async function onDisk(t: TestContext, cacheSize = MEGABYTE) {
  * Returns the names of the cached files, without those that are still being written; none if the folder does not exist
  * yet.
  */
-async function keptIn(folder: string): Promise<string[]> {
+async function cachedFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
@@ -72,7 +72,7 @@ test('caches the failure of an unreadable image across processes', async (t) => 
   await assert.rejects(one.get(damaged), refused);
   await assert.rejects(one.get(damaged), refused);
   assert.equal(one.peek(damaged), undefined);
-  await until('the thumbnail is cached', async () => (await keptIn(options.cacheFolder)).length > 0);
+  await until('the thumbnail is cached', async () => (await cachedFiles(options.cacheFolder)).length > 0);
   await assert.rejects(two.get(damaged), refused);
   assert.deepEqual(gallery.reads, ['damaged.png']);
   await assertThumbnail(await one.get(gallery.put('damaged.png', png)), [160, 160, RED]);
@@ -134,7 +134,7 @@ test('shares the folder between concurrent processes', async (t) => {
   const file = gallery.put('image', await plain(RED).png().toBuffer());
   const [one, two] = [thumbnailsOf(t, gallery, options), thumbnailsOf(t, gallery, options)];
   await one.get(file);
-  await until('the thumbnail is cached', async () => (await keptIn(options.cacheFolder)).length > 0);
+  await until('the thumbnail is cached', async () => (await cachedFiles(options.cacheFolder)).length > 0);
   await two.get(file);
   assert.deepEqual(gallery.reads, ['image']);
 });
@@ -172,11 +172,11 @@ for (const [damage, inflict] of Object.entries(damages)) {
     const file = gallery.put('image', await plain(RED).png().toBuffer());
     const before = thumbnailsOf(t, gallery, options);
     await before.get(file);
-    await until('the thumbnail is cached', async () => (await keptIn(options.cacheFolder)).length > 0);
-    const [cached] = await keptIn(options.cacheFolder);
+    await until('the thumbnail is cached', async () => (await cachedFiles(options.cacheFolder)).length > 0);
+    const [cached] = await cachedFiles(options.cacheFolder);
     await before.get(gallery.put('other', await plain(BLUE).png().toBuffer()));
     await before.close();
-    const other = (await keptIn(options.cacheFolder)).find((name) => name !== cached);
+    const other = (await cachedFiles(options.cacheFolder)).find((name) => name !== cached);
     assert.ok(cached && other);
     await inflict(join(options.cacheFolder, cached), join(options.cacheFolder, other));
 

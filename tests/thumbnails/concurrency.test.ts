@@ -75,12 +75,12 @@ test('removes a cancelled request from the queue', async (t) => {
   const open = gallery.hold();
   const [first, second, ...others] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(first && second);
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const response = thumbnails.get(first);
-  const dropped = thumbnails.get(second, { signal: leaving.signal });
+  const dropped = thumbnails.get(second, { signal: controller.signal });
   const waiting = others.slice(0, WAITING - 1).map((file) => thumbnails.get(file));
   await settled();
-  leaving.abort(new Error('left'));
+  controller.abort(new Error('left'));
   await assert.rejects(dropped, /left/);
   // The queue was full. The cancelled request freed a place.
   const late = others.slice(WAITING - 1).map((file) => thumbnails.get(file));
@@ -95,14 +95,14 @@ test('closes the source of a cancelled render and starts the next render', async
   const [first, second] = putMany(gallery, 2);
   assert.ok(first && second);
   const open = gallery.hold();
-  const leaving = [new AbortController(), new AbortController()];
-  const responses = leaving.map(({ signal }) => thumbnails.get(first, { signal }));
+  const controllers = [new AbortController(), new AbortController()];
+  const responses = controllers.map(({ signal }) => thumbnails.get(first, { signal }));
   await until('the file is read', () => gallery.bodies.length === 1);
-  leaving[0]?.abort(new Error('left first'));
+  controllers[0]?.abort(new Error('left first'));
   await assert.rejects(Promise.resolve(responses[0]), /left first/);
   await settled();
   assert.equal(gallery.bodies[0]?.destroyed, false, 'the other request still waits');
-  leaving[1]?.abort(new Error('left last'));
+  controllers[1]?.abort(new Error('left last'));
   await assert.rejects(Promise.resolve(responses[1]), /left last/);
   await until('the body is closed', () => gallery.bodies[0]?.destroyed === true);
   open();
@@ -114,18 +114,18 @@ test('rejects a cancelled request at once and completes the other requests', asy
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', image);
   const open = gallery.hold();
-  const leaving = new AbortController();
-  const staying = new AbortController();
-  const left = thumbnails.get(file, { signal: leaving.signal });
-  const stayed = [thumbnails.get(file), thumbnails.get(file, { signal: staying.signal })];
+  const controller = new AbortController();
+  const other = new AbortController();
+  const left = thumbnails.get(file, { signal: controller.signal });
+  const stayed = [thumbnails.get(file), thumbnails.get(file, { signal: other.signal })];
   await until('the file is read', () => gallery.bodies.length === 1);
   const reason = new Error('left');
-  leaving.abort(reason);
+  controller.abort(reason);
   await assert.rejects(left, (error) => error === reason);
   open();
   for (const thumbnail of await Promise.all(stayed)) await assertThumbnail(thumbnail, [160, 160, RED]);
   assert.equal(gallery.reads.length, 1);
-  for (const { signal } of [leaving, staying]) assert.equal(getEventListeners(signal, 'abort').length, 0);
+  for (const { signal } of [controller, other]) assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
 test('starts nothing for a request that is already cancelled', async (t) => {
@@ -141,14 +141,14 @@ test('returns a thumbnail to a request that arrives after all others were cancel
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const file = gallery.put('image', image);
   const open = gallery.hold();
-  const leaving = new AbortController();
-  const left = thumbnails.get(file, { signal: leaving.signal });
+  const controller = new AbortController();
+  const left = thumbnails.get(file, { signal: controller.signal });
   await until('the file is read', () => gallery.bodies.length === 1);
-  leaving.abort(new Error('left'));
+  controller.abort(new Error('left'));
   await assert.rejects(left, /left/);
-  const came = thumbnails.get(file);
+  const pending = thumbnails.get(file);
   open();
-  await assertThumbnail(await came, [160, 160, RED]);
+  await assertThumbnail(await pending, [160, 160, RED]);
   assert.equal(gallery.reads.length, 2);
 });
 
@@ -156,10 +156,10 @@ test('keeps a drawing in progress when the last request is cancelled', async (t)
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const file = gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer());
-  const leaving = new AbortController();
-  const left = thumbnails.get(file, { signal: leaving.signal });
+  const controller = new AbortController();
+  const left = thumbnails.get(file, { signal: controller.signal });
   await until('sharp draws', () => sharp.counters().process + sharp.counters().queue > 0);
-  leaving.abort(new Error('left'));
+  controller.abort(new Error('left'));
   await assert.rejects(left, /left/);
   await assertThumbnail(await thumbnails.get(file));
   assert.equal(gallery.reads.length, 1);

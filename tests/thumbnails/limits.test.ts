@@ -237,17 +237,17 @@ for (const [format, make] of Object.entries(bombs).filter(([name]) => isFullForm
 
 test('asks for a retry after a drawing that does not finish in time, and starts the next one after it ends', async (t) => {
   const gallery = createGallery();
-  const hasty = thumbnailsOf(t, gallery, { maxRenders: 1, deadlineMs: 1 });
+  const withShortDeadline = thumbnailsOf(t, gallery, { maxRenders: 1, deadlineMs: 1 });
   const image = gallery.put('photograph.png', await noise(2, 1500).png().toBuffer());
   for (let time = 0; time < 2; time++) {
-    await assert.rejects(hasty.get(image), (error: unknown) => {
+    await assert.rejects(withShortDeadline.get(image), (error: unknown) => {
       assert.ok(isStoreError(error, 'unavailable'), String(error));
       assert.deepEqual([error.code, error.retryAfter], ['thumbnail-failed', 5]);
       return true;
     });
   }
   assert.equal(gallery.reads.length, 2, 'nothing is cached');
-  await hasty.close();
+  await withShortDeadline.close();
   const { queue, process } = sharp.counters();
   assert.deepEqual({ queue, process }, { queue: 0, process: 0 });
 });

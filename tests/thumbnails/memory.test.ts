@@ -22,18 +22,18 @@ const MEMORY_LIMIT = 128 * MIB;
 const MARGIN = 24 * MIB;
 
 describe('An image that needs little memory', () => {
-  const staysHere = (image: Buffer) => {
+  const assertDrawnHere = (image: Buffer) => {
     const estimate = estimateMemory(image, THUMBNAIL);
     assert.ok(estimate !== undefined && estimate <= MAX_INLINE_MEMORY_BYTES, `${estimate} bytes`);
   };
 
   it('is drawn in the server process: a JPEG photo, a progressive JPEG, a WebP, a screenshot', async () => {
-    staysHere(resizedJpeg(await noise(1).jpeg().withMetadata({ orientation: 6 }).toBuffer(), 10_000, 8000));
-    staysHere(resizedJpeg(await noise(1).jpeg({ progressive: true }).toBuffer(), 5000, 4000));
-    staysHere(await noise(1).webp().toBuffer());
-    staysHere(await plain(RED, 4000, 3000).webp({ effort: 0 }).withMetadata({ orientation: 6 }).toBuffer());
-    staysHere(resizedPng(await plain(RED).png().toBuffer(), 7680, 4320));
-    staysHere(await plain(RED, 1000, 1000).png({ progressive: true }).withIccProfile('p3').toBuffer());
+    assertDrawnHere(resizedJpeg(await noise(1).jpeg().withMetadata({ orientation: 6 }).toBuffer(), 10_000, 8000));
+    assertDrawnHere(resizedJpeg(await noise(1).jpeg({ progressive: true }).toBuffer(), 5000, 4000));
+    assertDrawnHere(await noise(1).webp().toBuffer());
+    assertDrawnHere(await plain(RED, 4000, 3000).webp({ effort: 0 }).withMetadata({ orientation: 6 }).toBuffer());
+    assertDrawnHere(resizedPng(await plain(RED).png().toBuffer(), 7680, 4320));
+    assertDrawnHere(await plain(RED, 1000, 1000).png({ progressive: true }).withIccProfile('p3').toBuffer());
   });
 
   it('has no estimate if it is not an image', () => {

@@ -205,9 +205,9 @@ test('ends a program when no request waits', async (t) => {
   const gallery = createGallery();
   const file = put(gallery, 'film.mp4', await video('film3.mp4'));
   const thumbnails = thumbnailsOf(t, gallery, STILLS);
-  const leaving = new AbortController();
-  const left = thumbnails.get(file, { signal: leaving.signal });
-  setImmediate(() => leaving.abort(new Error('left')));
+  const controller = new AbortController();
+  const left = thumbnails.get(file, { signal: controller.signal });
+  setImmediate(() => controller.abort(new Error('left')));
   await assert.rejects(left, /left/);
   await thumbnails.close();
   assert.deepEqual(leftInputs(), []);

@@ -134,10 +134,10 @@ test('ends the drawing process of an SVG that takes too much CPU time, and remem
 test('kills the drawing process of an SVG when all its requests are cancelled', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, cpuTimeMs: 600_000 });
-  const leaving = new AbortController();
-  const requested = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
+  const controller = new AbortController();
+  const requested = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: controller.signal });
   await until('a drawing process runs', hasProcess);
-  leaving.abort(new Error('left'));
+  controller.abort(new Error('left'));
   await assert.rejects(requested, /left/);
   const next = gallery.put('red.svg', svg('<rect width="600" height="400" fill="rgb(200,40,40)"/>'));
   await assertThumbnail(await thumbnails.get(next), [160, 160, RED]);

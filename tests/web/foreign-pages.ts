@@ -12,7 +12,7 @@ import { hashForTest } from '../../testing/passwords.ts';
 import { launchBrowser } from '../../testing/servers/chromium.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { until } from '../../testing/until.ts';
-import { photograph } from '../faults/trees.ts';
+import { snapshot } from '../faults/trees.ts';
 import { postJson } from '../http/client.ts';
 import { embedAll, fetchAll, openAndRead, submitAll } from './assaults.ts';
 import { testFile } from './file-owner.ts';
@@ -174,7 +174,7 @@ async function signIn(context: BrowserContext, url: string, { port }: Holdall): 
 export async function contents(root: string): Promise<Record<string, unknown>> {
   const names = await storedNames(root);
   return Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await photograph(join(root, name))] as const)),
+    await Promise.all(names.map(async (name) => [name, await snapshot(join(root, name))] as const)),
   );
 }
 

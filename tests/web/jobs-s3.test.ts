@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { atEnd } from '../../testing/holdall.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
-import { type OwnResponse, refusal, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, type OwnResponse, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage } from './browser.ts';
@@ -54,7 +54,7 @@ test('Long copies of folders survive a reload, appear in other tabs, and can be 
   await operation(other, NOTES).getByRole('button', { name: 'Cancel' }).click();
   await operation(other, NOTES).getByText('Cancelling…').waitFor();
   // A file in progress is completed. The job would retry this one later, but its cancellation ends it.
-  failing.resolve(refusal(503, 'SlowDown'));
+  failing.resolve(errorResponse(503, 'SlowDown'));
   for (const each of [other, page]) await waitForMessage(each, 'Copy cancelled. 0 of 1 item copied.');
 
   // The tab reports the end of its job, although the page was closed at that moment.

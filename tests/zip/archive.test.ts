@@ -229,8 +229,8 @@ describe('An archive', () => {
     const whole = await read(archive, { files });
     const range = { start: archive.directory.offset, end: archive.size - 1 };
     reads.length = 0;
-    const forgetful = await read(await build(files, 'f/'), { files, range });
-    assert.ok(forgetful.equals(whole.subarray(range.start)));
+    const resumed = await read(await build(files, 'f/'), { files, range });
+    assert.ok(resumed.equals(whole.subarray(range.start)));
     assert.equal(new Set(reads).size, Object.keys(RANGE_TREE).length - 1, 'all except the empty file');
 
     const store = new TestChecksums();
@@ -316,10 +316,10 @@ describe('An archive', () => {
     const base = await filesOf(
       Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f/${index}`, 'x'.repeat(9000)])),
     );
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const { files, reads } = counted(base.files);
     const archive = await build(files, 'f/');
-    const stream = archiveStream(archive, { files, checksums: new Checksums(), signal: leaving.signal });
+    const stream = archiveStream(archive, { files, checksums: new Checksums(), signal: controller.signal });
     for await (const _ of stream) break;
     assert.ok(stream.destroyed);
     // What fills the buffers is still read: 1 MiB, and 16 files in advance.

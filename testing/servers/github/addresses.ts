@@ -1,14 +1,14 @@
 import type { Call } from './exchange.ts';
 
-type Whose = Pick<Call, 'host' | 'repository'>;
+type RepositoryCall = Pick<Call, 'host' | 'repository'>;
 
 /** Returns the URL of a repository in the API. */
-export function urlOf({ host, repository }: Whose): string {
+export function urlOf({ host, repository }: RepositoryCall): string {
   return `${host.apiUrl}/repos/${repository.owner}/${repository.name}`;
 }
 
 /** Returns the URL of the repository's page. */
-export function htmlUrl({ host, repository }: Whose): string {
+export function htmlUrl({ host, repository }: RepositoryCall): string {
   return `${new URL(host.apiUrl).origin}/${repository.owner}/${repository.name}`;
 }
 

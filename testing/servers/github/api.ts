@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { tooLarge } from './blobs.ts';
 import { wantsObject } from './contents.ts';
-import { type Call, type GitHubRequest, type Host, notFound, Refusal, type Response } from './exchange.ts';
+import { type Call, ErrorResponse, type GitHubRequest, type Host, notFound, type Response } from './exchange.ts';
 import type { HostedRepository } from './repository.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { requestProblem, responseProblem } from './schemas.ts';
@@ -47,11 +47,11 @@ export function describeApiRequest(incoming: IncomingMessage): Omit<GitHubReques
   const { method = '', url = '', headers } = incoming;
   const [whole = '', search = ''] = url.split('?');
   const path = whole.replace(API_PATH, '');
-  const route = aim(method, path)?.route?.name ?? `${method} ${path}`;
+  const route = targetOf(method, path)?.route?.name ?? `${method} ${path}`;
   return { route, method, path, query: new URLSearchParams(search), headers, time: performance.now() };
 }
 
-function aim(method: string, path: string): Target | undefined {
+function targetOf(method: string, path: string): Target | undefined {
   const [, owner = '', name = '', id, rest = ''] =
     /^\/(?:repos\/([^/]+)\/([^/]+)|repositories\/(\d+))(?=\/|$)(.*)$/.exec(path) ?? [];
   if (owner === '' && id === undefined) return undefined;
@@ -66,16 +66,16 @@ export async function serveApi(state: ApiState, request: GitHubRequest, body: Bo
   const quota = isAuthenticated ? state.quota : state.anonymousQuota;
   let response: Response;
   try {
-    if (isAuthenticated && !isToken(authorization, state.token)) throw new Refusal(401, 'Bad credentials');
+    if (isAuthenticated && !isToken(authorization, state.token)) throw new ErrorResponse(401, 'Bad credentials');
     charge(quota);
     response = await dispatch(state, request, body, isAuthenticated);
   } catch (error) {
-    response = error instanceof Refusal ? error.response : broken(state, error);
+    response = error instanceof ErrorResponse ? error.response : faultResponse(state, error);
   }
-  response = conditional(held(state, request, response), request);
+  response = conditional(checked(state, request, response), request);
   // Only for authenticated requests: "Use conditional requests" of the best practices.
   if (response.status === 304 && isAuthenticated) quota.remaining += 1;
-  return { ...response, headers: { ...usualHeaders(quota, request.headers.accept), ...response.headers } };
+  return { ...response, headers: { ...defaultHeaders(quota, request.headers.accept), ...response.headers } };
 }
 
 function isToken(authorization: string, token: string): boolean {
@@ -86,7 +86,7 @@ function isToken(authorization: string, token: string): boolean {
 
 function charge(quota: Quota): void {
   renew(quota);
-  if (quota.remaining <= 0) throw new Refusal(403, 'API rate limit exceeded for user ID 1.');
+  if (quota.remaining <= 0) throw new ErrorResponse(403, 'API rate limit exceeded for user ID 1.');
   quota.remaining -= 1;
 }
 
@@ -104,7 +104,7 @@ async function dispatch(
   isAuthenticated: boolean,
 ): Promise<Response> {
   const { host } = state;
-  const target = aim(request.method, request.path);
+  const target = targetOf(request.method, request.path);
   const repository =
     target && (target.id === undefined ? state.find(target.owner, target.name) : byId(state, target.id));
   const mayRead = repository && (!repository.isPrivate || (isAuthenticated && host.permissions.read));
@@ -115,10 +115,10 @@ async function dispatch(
   }
   if (route.method !== 'GET') refuseWriting(host, repository, isAuthenticated);
   if (body.bytes === undefined) throw tooLarge();
-  if (body.bytes.length > 0 && request.body === undefined) throw new Refusal(400, 'Problems parsing JSON');
+  if (body.bytes.length > 0 && request.body === undefined) throw new ErrorResponse(400, 'Problems parsing JSON');
   const problem = requestProblem(route.name, request.body);
-  if (problem !== undefined) return violated(state, problem);
-  if (route.needsCommits && (await repository.isEmpty())) throw new Refusal(409, 'Git Repository is empty.');
+  if (problem !== undefined) return violationResponse(state, problem);
+  if (route.needsCommits && (await repository.isEmpty())) throw new ErrorResponse(409, 'Git Repository is empty.');
   const { query, headers } = request;
   const parameter = decodeURIComponent(route.pattern.exec(rest)?.[1] ?? '');
   const call: Call = {
@@ -138,33 +138,33 @@ function byId({ repositories }: ApiState, id: number): HostedRepository | undefi
 }
 
 function refuseWriting({ permissions }: Host, { isArchived }: HostedRepository, isAuthenticated: boolean): void {
-  if (!isAuthenticated) throw new Refusal(401, 'Requires authentication');
-  if (!permissions.write) throw new Refusal(403, 'Resource not accessible by personal access token');
-  if (isArchived) throw new Refusal(403, 'Repository was archived so is read-only.');
+  if (!isAuthenticated) throw new ErrorResponse(401, 'Requires authentication');
+  if (!permissions.write) throw new ErrorResponse(403, 'Resource not accessible by personal access token');
+  if (isArchived) throw new ErrorResponse(403, 'Repository was archived so is read-only.');
 }
 
 function moved(address: string, { method, query }: GitHubRequest): Response {
   const url = query.size > 0 ? `${address}?${query.toString()}` : address;
   const [status, message] =
     method === 'GET' ? ([301, 'Moved Permanently'] as const) : ([307, 'Temporary Redirect'] as const);
-  return new Refusal(status, message, { url }, { location: url }).response;
+  return new ErrorResponse(status, message, { url }, { location: url }).response;
 }
 
 /** Replaces a response that violates GitHub's description with a 500. */
-function held(state: ApiState, { route, headers }: GitHubRequest, response: Response): Response {
+function checked(state: ApiState, { route, headers }: GitHubRequest, response: Response): Response {
   if (response.json === undefined) return response;
   const mediaType = wantsObject(headers.accept ?? '') ? 'application/vnd.github.object' : 'application/json';
   const problem = responseProblem(route, { status: response.status, mediaType, body: response.json });
-  return problem === undefined ? response : violated(state, problem);
+  return problem === undefined ? response : violationResponse(state, problem);
 }
 
-function violated(state: ApiState, problem: string): Response {
-  return broken(state, new Error(`Against GitHub's description of its API: ${problem}`));
+function violationResponse(state: ApiState, problem: string): Response {
+  return faultResponse(state, new Error(`Against GitHub's description of its API: ${problem}`));
 }
 
-function broken(state: ApiState, error: unknown): Response {
+function faultResponse(state: ApiState, error: unknown): Response {
   state.fail(error);
-  return new Refusal(500, error instanceof Error ? error.message : String(error)).response;
+  return new ErrorResponse(500, error instanceof Error ? error.message : String(error)).response;
 }
 
 function conditional(response: Response, { method, headers }: GitHubRequest): Response {
@@ -178,7 +178,7 @@ function conditional(response: Response, { method, headers }: GitHubRequest): Re
 
 let requestCount = 0;
 
-export function usualHeaders(quota: Quota, accept = ''): Readonly<Record<string, string>> {
+export function defaultHeaders(quota: Quota, accept = ''): Readonly<Record<string, string>> {
   requestCount += 1;
   const { limit, remaining, reset } = quota;
   const parameter = /vnd\.github(?:\.v3)?\.(raw|object)\b/.exec(accept)?.[1];

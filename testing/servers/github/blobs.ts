@@ -1,10 +1,10 @@
 import { nodeId, urlOf } from './addresses.ts';
-import { type Bytes, type Call, notFound, Refusal, type Response } from './exchange.ts';
+import { type Bytes, type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
 import type { ObjectHeader } from './objects.ts';
 import type { HostedRepository } from './repository.ts';
 
 /** "Get a blob", "Get repository content": up to 100 MB. */
-const MOST_THAT_IS_READ = 100 * 2 ** 20;
+const MAX_BLOB_BYTES = 100 * 2 ** 20;
 
 /** `POST /repos/{owner}/{repo}/git/blobs` */
 export async function createBlob(call: Call): Promise<Response> {
@@ -43,16 +43,16 @@ export function bytesOf({ objects }: HostedRepository, { sha, size }: ObjectHead
 }
 
 export function refuseTooLarge(size: number): void {
-  if (size <= MOST_THAT_IS_READ) return;
+  if (size <= MAX_BLOB_BYTES) return;
   const message = 'This API returns blobs up to 100 MB in size. The requested blob is too large to fetch via the API.';
-  throw new Refusal(403, message, { errors: [{ resource: 'Blob', field: 'data', code: 'too_large' }] });
+  throw new ErrorResponse(403, message, { errors: [{ resource: 'Blob', field: 'data', code: 'too_large' }] });
 }
 
-export function tooLarge(): Refusal {
+export function tooLarge(): ErrorResponse {
   const message =
     'Sorry, your input was too large to process. Consider creating the blob in a local clone of the repository and then pushing it to GitHub.';
   const errors = [{ resource: 'Blob', code: 'custom', field: 'data', message: 'input too large' }];
-  return new Refusal(422, message, { errors });
+  return new ErrorResponse(422, message, { errors });
 }
 
 export function decodeBase64(text: string): Buffer {
@@ -62,7 +62,8 @@ export function decodeBase64(text: string): Buffer {
   const bytes = Buffer.from(plain, 'base64');
   // Node.js ignores characters that are not Base64, and also accepts base64url.
   const isComplete = plain.length % 4 === 0 && bytes.length === (plain.length / 4) * 3 - padding;
-  if (!isComplete || plain.includes('-') || plain.includes('_')) throw new Refusal(422, 'content is not valid Base64');
+  if (!isComplete || plain.includes('-') || plain.includes('_'))
+    throw new ErrorResponse(422, 'content is not valid Base64');
   return bytes;
 }
 

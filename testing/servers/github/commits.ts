@@ -1,6 +1,6 @@
 import { htmlUrl, nodeId, urlOf } from './addresses.ts';
-import { runGit } from './conversation.ts';
-import { type Call, notFound, Refusal, type Response } from './exchange.ts';
+import { type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
+import { runGit } from './git-process.ts';
 import { isSha } from './objects.ts';
 
 interface Person {
@@ -9,7 +9,7 @@ interface Person {
   readonly date?: string;
 }
 
-export interface CommitOrder {
+export interface NewCommit {
   readonly message: string;
   readonly tree: string;
   readonly parents?: readonly string[];
@@ -39,7 +39,7 @@ const OWNER = { name: 'octocat', email: '1+octocat@users.noreply.github.com' };
 
 /** `POST /repos/{owner}/{repo}/git/commits` */
 export async function createCommit(call: Call): Promise<Response> {
-  const commit = await readCommit(call, await writeCommit(call, call.body as CommitOrder));
+  const commit = await readCommit(call, await writeCommit(call, call.body as NewCommit));
   return { status: 201, headers: { location: `${urlOf(call)}/git/commits/${commit.sha}` }, json: commit };
 }
 
@@ -55,12 +55,12 @@ export async function listCommits(call: Call): Promise<Response> {
   const { repository, query } = call;
   const start = query.get('sha') ?? repository.defaultBranch;
   const commit = (await repository.objects.header(start)) ?? (await repository.objects.resolve(`refs/heads/${start}`));
-  if (commit?.type !== 'commit') throw new Refusal(404, `No commit found for SHA: ${start}`);
+  if (commit?.type !== 'commit') throw new ErrorResponse(404, `No commit found for SHA: ${start}`);
   const [perPage, page] = [numberOf(query.get('per_page'), 30), numberOf(query.get('page'), 1)];
   const count = Math.min(perPage, MAX_PER_PAGE);
   const path = query.get('path');
   const options = [`--max-count=${count}`, `--skip=${(page - 1) * count}`];
-  const listed = await runGit(repository.surroundings, [
+  const listed = await runGit(repository.gitContext, [
     'rev-list',
     ...options,
     commit.sha,
@@ -93,13 +93,13 @@ export async function describeCommit(call: Pick<Call, 'host' | 'repository'>, sh
 }
 
 /** Writes a commit and returns its SHA. */
-export async function writeCommit({ repository }: Pick<Call, 'repository'>, order: CommitOrder): Promise<string> {
+export async function writeCommit({ repository }: Pick<Call, 'repository'>, order: NewCommit): Promise<string> {
   const { message, tree, parents = [], author, committer = author } = order;
   const { objects } = repository;
-  if ((await objects.header(tree))?.type !== 'tree') throw new Refusal(422, 'Tree SHA does not exist');
+  if ((await objects.header(tree))?.type !== 'tree') throw new ErrorResponse(422, 'Tree SHA does not exist');
   for (const parent of parents) {
     const isCommit = isSha(parent) && (await objects.header(parent))?.type === 'commit';
-    if (!isCommit) throw new Refusal(422, 'Parent SHA does not exist or is not a commit object');
+    if (!isCommit) throw new ErrorResponse(422, 'Parent SHA does not exist or is not a commit object');
   }
   const lines = [
     `tree ${tree}`,
@@ -113,7 +113,7 @@ export async function writeCommit({ repository }: Pick<Call, 'repository'>, orde
 /** `Name <address> 1795267982 +0000`. git removes characters that have another meaning there. */
 function sign({ name = OWNER.name, email = OWNER.email, date }: Person = {}): string {
   const at = date === undefined ? new Date() : new Date(date);
-  if (Number.isNaN(at.getTime())) throw new Refusal(422, `Invalid date: ${date}`);
+  if (Number.isNaN(at.getTime())) throw new ErrorResponse(422, `Invalid date: ${date}`);
   const [plainName, plainEmail] = [name, email].map((text) => text.replaceAll(/[<>\n\0]/g, '').trim());
   return `${plainName} <${plainEmail}> ${Math.floor(at.getTime() / 1000)} +0000`;
 }

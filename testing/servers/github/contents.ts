@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { htmlUrl, urlOf } from './addresses.ts';
 import { bytesOf, decodeBase64, isRaw, rawResponse, refuseTooLarge, tooLarge, wrap } from './blobs.ts';
-import { type CommitOrder, readCommit, writeCommit } from './commits.ts';
-import { type Call, notFound, Refusal, type Response } from './exchange.ts';
+import { type NewCommit, readCommit, writeCommit } from './commits.ts';
+import { type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
 import { isSha, type ObjectHeader, type TreeEntry, typeOf } from './objects.ts';
 import { fromBytes, toBytes } from './paths.ts';
 import { refuseProtected } from './refs.ts';
@@ -11,13 +11,13 @@ import { changeTree, refuseMalformed } from './tree-changes.ts';
 import { resolveName, treeOf } from './trees.ts';
 
 /** The size above which "Get repository content" omits the content. */
-const MOST_WITH_CONTENT = 2 ** 20;
+const MAX_CONTENT_BYTES = 2 ** 20;
 
 /** "This API has an upper limit of 1,000 files for a directory." */
-const MOST_OF_A_FOLDER = 1000;
+const MAX_FOLDER_ENTRIES = 1000;
 
 /** The location of an entry. */
-interface Place {
+interface Location {
   readonly ref: string;
   /** The name, encoded as in `TreeEntry`. */
   readonly path: string;
@@ -61,7 +61,7 @@ interface Found extends Pick<TreeEntry, 'mode' | 'sha'> {
 }
 
 /** Returns the entry at a path; undefined if there is none. */
-export async function findAt({ objects }: HostedRepository, { ref, path }: Place): Promise<Found | undefined> {
+export async function findAt({ objects }: HostedRepository, { ref, path }: Location): Promise<Found | undefined> {
   const named = isSha(ref) ? await objects.header(ref) : await resolveName({ objects }, ref);
   const tree = named && (await treeOf({ objects }, named));
   let at: Pick<TreeEntry, 'mode' | 'sha'> | undefined = tree === undefined ? undefined : { mode: '040000', sha: tree };
@@ -73,19 +73,23 @@ export async function findAt({ objects }: HostedRepository, { ref, path }: Place
 }
 
 /** "If the symlink's target is a normal file in the repository", the response contains that file. */
-async function follow(repository: HostedRepository, { ref, path }: Place, target: string): Promise<Found | undefined> {
+async function follow(
+  repository: HostedRepository,
+  { ref, path }: Location,
+  target: string,
+): Promise<Found | undefined> {
   const found = await findAt(repository, { ref, path: posix.join(posix.dirname(path), target) });
   return found?.mode.startsWith('100') ? found : undefined;
 }
 
 async function includeContent({ objects }: HostedRepository, { sha, size }: ObjectHeader): Promise<object> {
-  if (size > MOST_WITH_CONTENT) return { content: '', encoding: 'none' };
+  if (size > MAX_CONTENT_BYTES) return { content: '', encoding: 'none' };
   return { content: wrap((await objects.read(sha)).toString('base64')), encoding: 'base64' };
 }
 
-async function describeFolder(call: Call, { ref, path }: Place, sha: string): Promise<unknown> {
+async function describeFolder(call: Call, { ref, path }: Location, sha: string): Promise<unknown> {
   const { objects } = call.repository;
-  const entries = (await objects.readTree(sha)).slice(0, MOST_OF_A_FOLDER);
+  const entries = (await objects.readTree(sha)).slice(0, MAX_FOLDER_ENTRIES);
   return await Promise.all(
     entries.map(async (entry) => {
       const header = typeOf(entry.mode) === 'commit' ? undefined : await objects.header(entry.sha);
@@ -94,7 +98,7 @@ async function describeFolder(call: Call, { ref, path }: Place, sha: string): Pr
   );
 }
 
-function describe(call: Call, { ref, path }: Place, { mode, sha, header }: Found) {
+function describe(call: Call, { ref, path }: Location, { mode, sha, header }: Found) {
   const { host, repository } = call;
   const type = typeOf(mode);
   const name = fromBytes(path);
@@ -122,7 +126,7 @@ function kindOf(mode: string): 'dir' | 'submodule' | 'symlink' | 'file' {
   return mode === '120000' ? 'symlink' : 'file';
 }
 
-interface ContentsOrder extends Pick<CommitOrder, 'message' | 'author' | 'committer'> {
+interface ContentsOrder extends Pick<NewCommit, 'message' | 'author' | 'committer'> {
   readonly content: string;
   readonly sha?: string;
   readonly branch?: string;
@@ -139,7 +143,7 @@ export async function putContents(call: Call): Promise<Response> {
   const ref = `refs/heads/${branch}`;
   const head = await objects.resolve(ref);
   const isFirst = !head && branch === repository.defaultBranch && (await repository.isEmpty());
-  if (!head && !isFirst) throw new Refusal(404, `Branch ${branch} not found`);
+  if (!head && !isFirst) throw new ErrorResponse(404, `Branch ${branch} not found`);
   refuseProtected(repository, ref);
   const present = head && (await findAt(repository, { ref: head.sha, path: toBytes(path) }));
   refuseStale(path, present?.sha, sha);
@@ -152,7 +156,7 @@ export async function putContents(call: Call): Promise<Response> {
   } catch (error) {
     const now = (await objects.resolve(ref))?.sha;
     if (now === head?.sha) throw error;
-    throw new Refusal(409, `is at ${now} but expected ${head?.sha}`);
+    throw new ErrorResponse(409, `is at ${now} but expected ${head?.sha}`);
   }
   const header = await objects.header(blob);
   const written = { ...describe(call, { ref: branch, path: toBytes(path) }, { ...change.entry, header }) };
@@ -164,8 +168,8 @@ export async function putContents(call: Call): Promise<Response> {
 
 function refuseStale(path: string, present: string | undefined, given: string | undefined): void {
   if (present === given) return;
-  if (given === undefined) throw new Refusal(422, `Invalid request.\n\n"sha" wasn't supplied.`);
-  throw new Refusal(409, `${path} does not match ${given}`);
+  if (given === undefined) throw new ErrorResponse(422, `Invalid request.\n\n"sha" wasn't supplied.`);
+  throw new ErrorResponse(409, `${path} does not match ${given}`);
 }
 
 /** The description does not allow a file without a `download_url` here. */

@@ -11,63 +11,63 @@ import { slice } from './serving.ts';
 /** URLs of files on the second server, which authenticates no requests. */
 export interface Downloads {
   /** Returns the URL of a file, which is valid for one GET if the repository is private. */
-  addressOf(repository: HostedRepository, ref: string, path: string): string;
+  fileUrl(repository: HostedRepository, ref: string, path: string): string;
   /** Returns the URL of a Git LFS object, which is valid for any number of requests. */
-  addressOfLfs(oid: string, bytes: Buffer): string;
+  lfsUrl(oid: string, bytes: Buffer): string;
   serve(request: GitHubRequest): Promise<Response>;
   /** Revokes all URLs. */
   clear(): void;
 }
 
 /** The target of a URL. */
-interface Offer {
+interface Target {
   readonly open: () => Promise<Bytes | undefined>;
   readonly tokens: Map<string, Permit> | undefined;
 }
 
 interface Permit {
   /** The expiry, in milliseconds of `Date.now()`. */
-  readonly until: number;
+  readonly expires: number;
   /** The number of further GETs that are allowed. */
-  uses: number;
+  remainingUses: number;
 }
 
 /** `lifetime` returns milliseconds. It is called for each new URL. */
-export function offerDownloads(origin: string, lifetime: () => number): Downloads {
-  const offers = new Map<string, Offer>();
-  const permit = (path: string, { tokens }: Offer, uses: number) => {
+export function createDownloads(origin: string, lifetime: () => number): Downloads {
+  const targets = new Map<string, Target>();
+  const permit = (path: string, { tokens }: Target, remainingUses: number) => {
     if (!tokens) return `${origin}${path}`;
     const token = randomBytes(15).toString('base64url').toUpperCase();
-    tokens.set(token, { until: Date.now() + lifetime(), uses });
+    tokens.set(token, { expires: Date.now() + lifetime(), remainingUses });
     return `${origin}${path}?token=${token}`;
   };
-  const offer = (path: string, isPrivate: boolean, open: Offer['open']) => {
-    const made = offers.get(path) ?? { open, tokens: isPrivate ? new Map<string, Permit>() : undefined };
-    offers.set(path, made);
+  const targetAt = (path: string, isPrivate: boolean, open: Target['open']) => {
+    const made = targets.get(path) ?? { open, tokens: isPrivate ? new Map<string, Permit>() : undefined };
+    targets.set(path, made);
     return made;
   };
   return {
-    addressOf(repository, ref, path) {
+    fileUrl(repository, ref, path) {
       const encoded = [ref, path].flatMap((part) => part.split('/')).map(encodeURIComponent);
       const address = `/${repository.owner}/${repository.name}/${encoded.join('/')}`;
       const open = async () => {
         const found = await findAt(repository, { ref, path: toBytes(path) });
         return found?.header && bytesOf(repository, found.header);
       };
-      return permit(address, offer(address, repository.isPrivate, open), 1);
+      return permit(address, targetAt(address, repository.isPrivate, open), 1);
     },
-    addressOfLfs(oid, bytes) {
+    lfsUrl(oid, bytes) {
       const address = `/lfs/${oid}`;
       const open = async () => ({ sha: oid, size: bytes.length, open: () => Readable.from([bytes]) });
-      return permit(address, offer(address, true, open), Number.POSITIVE_INFINITY);
+      return permit(address, targetAt(address, true, open), Number.POSITIVE_INFINITY);
     },
     async serve(request) {
-      const found = offers.get(request.path);
-      const isAllowed = found && mayTake(found, request);
+      const found = targets.get(request.path);
+      const isAllowed = found && isPermitted(found, request);
       const bytes = isAllowed ? await found.open() : undefined;
       return bytes ? partOf(bytes, request) : notFoundHere();
     },
-    clear: () => offers.clear(),
+    clear: () => targets.clear(),
   };
 }
 
@@ -84,12 +84,12 @@ export function describeDownload(incoming: IncomingMessage): Omit<GitHubRequest,
   };
 }
 
-function mayTake({ tokens }: Offer, { method, query }: GitHubRequest): boolean {
+function isPermitted({ tokens }: Target, { method, query }: GitHubRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   if (!tokens) return true;
   const permit = tokens.get(query.get('token') ?? '');
-  if (!permit || permit.uses <= 0 || Date.now() > permit.until) return false;
-  if (method === 'GET') permit.uses -= 1;
+  if (!permit || permit.remainingUses <= 0 || Date.now() > permit.expires) return false;
+  if (method === 'GET') permit.remainingUses -= 1;
   return true;
 }
 

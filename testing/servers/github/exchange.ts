@@ -94,7 +94,7 @@ export interface Host {
 }
 
 /** An error response. */
-export class Refusal extends Error {
+export class ErrorResponse extends Error {
   override readonly name = 'Refusal';
   readonly response: Response;
 
@@ -110,11 +110,11 @@ export class Refusal extends Error {
   }
 }
 
-export function notFound(): Refusal {
-  return new Refusal(404, 'Not Found');
+export function notFound(): ErrorResponse {
+  return new ErrorResponse(404, 'Not Found');
 }
 
 /** Rejects a request whose result on the real host is unknown: the store under test must not send it. */
-export function notKnown(what: string): Refusal {
-  return new Refusal(422, `Not known of the real host: ${what}`);
+export function unknownResult(what: string): ErrorResponse {
+  return new ErrorResponse(422, `Not known of the real host: ${what}`);
 }

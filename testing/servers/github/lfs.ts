@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Downloads } from './downloads.ts';
-import { type GitHubRequest, notFound, Refusal, type Response } from './exchange.ts';
+import { ErrorResponse, type GitHubRequest, notFound, type Response } from './exchange.ts';
 import type { HostedRepository } from './repository.ts';
 
 /*
@@ -14,7 +14,7 @@ export interface LfsState {
   readonly token: string;
   readonly permissions: { readonly read: boolean };
   readonly downloads: Downloads;
-  isOffered(): boolean;
+  isEnabled(): boolean;
   /** In milliseconds. */
   lifetime(): number;
   find(owner: string, name: string): HostedRepository | undefined;
@@ -35,7 +35,7 @@ export async function serveLfs(state: LfsState, request: GitHubRequest): Promise
   try {
     return { ...batch(state, request), headers: { 'content-type': MEDIA_TYPE } };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ErrorResponse)) throw error;
     const challenge: Response['headers'] =
       error.response.status === 401 ? { 'lfs-authenticate': 'Basic realm="GitHub"' } : {};
     return { ...error.response, headers: { 'content-type': MEDIA_TYPE, ...challenge } };
@@ -45,11 +45,12 @@ export async function serveLfs(state: LfsState, request: GitHubRequest): Promise
 function batch(state: LfsState, { method, path, headers, body }: GitHubRequest): Response {
   const [, owner = '', name = ''] = BATCH.exec(path) ?? [];
   const repository = state.find(owner, name);
-  if (method !== 'POST' || !repository || !state.isOffered()) throw notFound();
+  if (method !== 'POST' || !repository || !state.isEnabled()) throw notFound();
   refuseStrangers(state, repository, headers.authorization);
-  if (!headers.accept?.startsWith(MEDIA_TYPE)) throw new Refusal(406, `Accept is not ${MEDIA_TYPE}`);
-  if (!headers['content-type']?.startsWith(MEDIA_TYPE)) throw new Refusal(415, `Content-Type is not ${MEDIA_TYPE}`);
-  if (!isBatch(body)) throw new Refusal(422, 'Not a batch of objects to download');
+  if (!headers.accept?.startsWith(MEDIA_TYPE)) throw new ErrorResponse(406, `Accept is not ${MEDIA_TYPE}`);
+  if (!headers['content-type']?.startsWith(MEDIA_TYPE))
+    throw new ErrorResponse(415, `Content-Type is not ${MEDIA_TYPE}`);
+  if (!isBatch(body)) throw new ErrorResponse(422, 'Not a batch of objects to download');
   const objects = body.objects.map((requested) => offer(state, repository, requested));
   return { status: 200, json: { transfer: 'basic', objects, hash_algo: 'sha256' } };
 }
@@ -62,7 +63,7 @@ function refuseStrangers(
   if (authorization === undefined && !isPrivate) return;
   const [scheme = '', credentials = ''] = (authorization ?? '').split(' ');
   const [, password] = /^[^:]*:(.*)$/.exec(Buffer.from(credentials, 'base64').toString()) ?? [];
-  if (scheme.toLowerCase() !== 'basic' || password !== token) throw new Refusal(401, 'Credentials needed');
+  if (scheme.toLowerCase() !== 'basic' || password !== token) throw new ErrorResponse(401, 'Credentials needed');
   if (isPrivate && !permissions.read) throw notFound();
 }
 
@@ -84,7 +85,7 @@ function offer(state: LfsState, { lfsObjects }: HostedRepository, { oid, size }:
   if (bytes.length !== size) return { oid, size, error: { code: 422, message: 'Not the size of the object' } };
   const lifetime = state.lifetime();
   const download = {
-    href: state.downloads.addressOfLfs(oid, bytes),
+    href: state.downloads.lfsUrl(oid, bytes),
     expires_in: Math.floor(lifetime / 1000),
     expires_at: new Date(Date.now() + lifetime).toISOString(),
   };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { converse, type Parse, parseLine, type Surroundings } from './conversation.ts';
+import { createGitProcess, type GitContext, type Parse, parseLine } from './git-process.ts';
 import { readLooseObject, writeLooseObject } from './loose-objects.ts';
 import { readRef, updateRef } from './ref-files.ts';
 
@@ -50,12 +50,12 @@ export function isSha(text: string): boolean {
   return SHA.test(text);
 }
 
-export function openObjects(surroundings: Surroundings): ObjectStore {
-  const { folder } = surroundings;
+export function openObjects(gitContext: GitContext): ObjectStore {
+  const { folder } = gitContext;
   // Objects never change.
   const headers = new Map<string, ObjectHeader>();
   const trees = new Map<string, Promise<readonly TreeEntry[]>>();
-  const packs = converse(surroundings, 'cat-file', '--batch-command');
+  const packs = createGitProcess(gitContext, 'cat-file', '--batch-command');
   const hasPacks = () => existsSync(join(folder, 'objects', 'pack'));
 
   const write = (type: ObjectType, bytes: Buffer) => {

@@ -1,5 +1,5 @@
-import { runGit, type Surroundings } from './conversation.ts';
 import { type Folder, folderOf, isFolder, openFolder, writeFolder } from './editable-tree.ts';
+import { type GitContext, runGit } from './git-process.ts';
 import type { ObjectStore } from './objects.ts';
 import { treeOf } from './trees.ts';
 
@@ -20,7 +20,7 @@ interface NewCommit {
 }
 
 interface Target {
-  readonly surroundings: Surroundings;
+  readonly gitContext: GitContext;
   readonly objects: ObjectStore;
 }
 
@@ -28,17 +28,13 @@ interface Target {
 const MAX_LOOSE_FILES = 1000;
 
 /** Commits like another user's `git push`, and returns the sha of the commit. */
-export async function pushCommit(
-  { surroundings, objects }: Target,
-  branch: string,
-  commit: NewCommit,
-): Promise<string> {
+export async function pushCommit({ gitContext, objects }: Target, branch: string, commit: NewCommit): Promise<string> {
   const ref = `refs/heads/${branch}`;
   const from = await objects.resolve(ref);
   const changes = [...(commit.changes instanceof Map ? commit.changes : Object.entries(commit.changes))];
   if (changes.length > MAX_LOOSE_FILES) {
     const input = describe(ref, { ...commit, changes, from: from?.sha });
-    return (await runGit(surroundings, ['fast-import', '--quiet', '--done'], input)).toString().trim();
+    return (await runGit(gitContext, ['fast-import', '--quiet', '--done'], input)).toString().trim();
   }
   const root = folderOf(from && (await treeOf({ objects }, from)));
   for (const [path, change] of changes) await apply(objects, root, Buffer.from(path).toString('latin1'), change);

@@ -1,6 +1,6 @@
 import { nodeId, urlOf } from './addresses.ts';
-import { runGit } from './conversation.ts';
-import { type Call, notFound, Refusal, type Response } from './exchange.ts';
+import { type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
+import { runGit } from './git-process.ts';
 import type { ObjectHeader } from './objects.ts';
 import type { HostedRepository } from './repository.ts';
 
@@ -17,15 +17,15 @@ export async function createRef(call: Call): Promise<Response> {
   const { ref, sha } = call.body as { readonly ref: string; readonly sha: string };
   const { objects } = call.repository;
   if (!isRefName(ref))
-    throw new Refusal(422, `Reference name must start with 'refs' and contain at least two slashes.`);
+    throw new ErrorResponse(422, `Reference name must start with 'refs' and contain at least two slashes.`);
   const target = await objects.header(sha);
-  if (!target) throw new Refusal(422, 'Object does not exist');
-  if (await objects.resolve(ref)) throw new Refusal(422, 'Reference already exists');
+  if (!target) throw new ErrorResponse(422, 'Object does not exist');
+  if (await objects.resolve(ref)) throw new ErrorResponse(422, 'Reference already exists');
   try {
     await objects.updateRef(ref, sha, undefined);
   } catch (error) {
     // Another request has created the ref meanwhile, or another branch has a name that requires a folder here.
-    if (await objects.resolve(ref)) throw new Refusal(422, 'Reference already exists');
+    if (await objects.resolve(ref)) throw new ErrorResponse(422, 'Reference already exists');
     throw notKnown(error);
   }
   return {
@@ -41,8 +41,9 @@ export async function updateRef(call: Call): Promise<Response> {
   const { repository } = call;
   const ref = `refs/${call.parameter}`;
   const target = await repository.objects.header(sha);
-  if (!isRefName(ref) || !(await repository.objects.resolve(ref))) throw new Refusal(422, 'Reference does not exist');
-  if (!target) throw new Refusal(422, 'Object does not exist');
+  if (!isRefName(ref) || !(await repository.objects.resolve(ref)))
+    throw new ErrorResponse(422, 'Reference does not exist');
+  if (!target) throw new ErrorResponse(422, 'Object does not exist');
   refuseProtected(repository, ref);
   await moveRef(repository, ref, sha, (from) => force || isFastForward(repository, from, sha));
   return { status: 200, json: describeRef(call, ref, target) };
@@ -51,7 +52,7 @@ export async function updateRef(call: Call): Promise<Response> {
 /** Branch protection applies to every kind of push. */
 export function refuseProtected({ protections }: HostedRepository, ref: string): void {
   const message = protections.get(ref.replace(/^refs\/heads\//, ''));
-  if (message !== undefined) throw new Refusal(422, message);
+  if (message !== undefined) throw new ErrorResponse(422, message);
 }
 
 /** Another client can move the ref meanwhile, and git then rejects the update: it is checked again. */
@@ -63,9 +64,9 @@ async function moveRef(
 ): Promise<void> {
   for (;;) {
     const from = (await objects.resolve(ref))?.sha;
-    if (from === undefined) throw new Refusal(422, 'Reference does not exist');
+    if (from === undefined) throw new ErrorResponse(422, 'Reference does not exist');
     if (from === sha) return;
-    if (!(await mayMove(from))) throw new Refusal(422, 'Update is not a fast forward');
+    if (!(await mayMove(from))) throw new ErrorResponse(422, 'Update is not a fast forward');
     try {
       await objects.updateRef(ref, sha, from);
       return;
@@ -75,12 +76,12 @@ async function moveRef(
   }
 }
 
-async function isFastForward({ objects, surroundings }: HostedRepository, from: string, to: string): Promise<boolean> {
+async function isFastForward({ objects, gitContext }: HostedRepository, from: string, to: string): Promise<boolean> {
   if ((await objects.header(to))?.type !== 'commit') return false;
   // True for almost all names. Starting git takes longer.
   const [head = ''] = (await objects.read(to)).toString().split('\n\n', 1);
   if (head.includes(`\nparent ${from}\n`)) return true;
-  const [base] = (await runGit(surroundings, ['rev-list', '--max-count=1', from, `^${to}`])).toString().split('\n');
+  const [base] = (await runGit(gitContext, ['rev-list', '--max-count=1', from, `^${to}`])).toString().split('\n');
   return base === '';
 }
 
@@ -90,8 +91,11 @@ export function isRefName(ref: string): boolean {
   return /^refs\/[^/]+\/./.test(ref) && !isOdd;
 }
 
-function notKnown(error: unknown): Refusal {
-  return new Refusal(422, `Reference cannot be created: ${error instanceof Error ? error.message : String(error)}`);
+function notKnown(error: unknown): ErrorResponse {
+  return new ErrorResponse(
+    422,
+    `Reference cannot be created: ${error instanceof Error ? error.message : String(error)}`,
+  );
 }
 
 function describeRef(call: Call, ref: string, { sha, type }: ObjectHeader): unknown {

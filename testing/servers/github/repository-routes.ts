@@ -81,7 +81,7 @@ const EMPTY = {
 };
 
 /** The last path segments of the URLs of a repository in the API, by their names in the response. */
-const PLACES = {
+const URL_PATHS = {
   archive_url: '{archive_format}{/ref}',
   assignees_url: 'assignees{/user}',
   blobs_url: 'git/blobs{/sha}',
@@ -123,7 +123,7 @@ const PLACES = {
 function addresses(call: Call): Readonly<Record<string, string>> {
   const url = urlOf(call);
   const html = htmlUrl(call);
-  const places = Object.entries(PLACES).map(([name, place]) => [name, `${url}/${place}`]);
+  const places = Object.entries(URL_PATHS).map(([name, place]) => [name, `${url}/${place}`]);
   return {
     ...Object.fromEntries(places),
     url,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertDeclared } from '../../../tests/runner/declared.ts';
-import { runGit, type Surroundings } from './conversation.ts';
+import { type GitContext, runGit } from './git-process.ts';
 import { type ObjectStore, openObjects } from './objects.ts';
 import { type Changes, type Content, pushCommit } from './pushes.ts';
 
@@ -54,7 +54,7 @@ export interface HostedRepository {
   readonly defaultBranch: string;
   readonly isPrivate: boolean;
   isArchived: boolean;
-  readonly surroundings: Surroundings;
+  readonly gitContext: GitContext;
   readonly objects: ObjectStore;
   /** The messages of rejections, by branch. */
   readonly protections: Map<string, string>;
@@ -75,8 +75,8 @@ export async function createBareRepository(
   const { defaultBranch = branch } = options;
   const folder = join(parent, `${id}.git`);
   initialise(folder, defaultBranch);
-  const surroundings = { folder, env: environment(folder) };
-  const hosted = host({ id, owner, name, defaultBranch, isPrivate, surroundings });
+  const gitContext = { folder, env: environment(folder) };
+  const hosted = host({ id, owner, name, defaultBranch, isPrivate, gitContext });
   if (files) await pushCommit(hosted, branch, { changes: files, message: 'Initial commit', date: new Date() });
   return { hosted, test: forTests(hosted, branch) };
 }
@@ -97,8 +97,8 @@ function initialise(folder: string, defaultBranch: string): void {
 export async function checkRepositories(repositories: readonly HostedRepository[]): Promise<void> {
   const [first] = repositories;
   if (!first) return;
-  const heads = repositories.flatMap(({ surroundings }) => listRefs(surroundings.folder));
-  await runGit(first.surroundings, ['fsck', '--strict', '--no-dangling', '--no-progress', ...new Set(heads)]);
+  const heads = repositories.flatMap(({ gitContext }) => listRefs(gitContext.folder));
+  await runGit(first.gitContext, ['fsck', '--strict', '--no-dangling', '--no-progress', ...new Set(heads)]);
 }
 
 /** The objects are temporary, so durability and space do not matter. */
@@ -135,9 +135,9 @@ function environment(folder: string): Readonly<Record<string, string>> {
 }
 
 function host(
-  given: Pick<HostedRepository, 'id' | 'owner' | 'name' | 'defaultBranch' | 'isPrivate' | 'surroundings'>,
+  given: Pick<HostedRepository, 'id' | 'owner' | 'name' | 'defaultBranch' | 'isPrivate' | 'gitContext'>,
 ): HostedRepository {
-  const objects = openObjects(given.surroundings);
+  const objects = openObjects(given.gitContext);
   let hadCommits = false;
   return {
     ...given,
@@ -148,7 +148,7 @@ function host(
     lfsObjects: new Map(),
     async isEmpty() {
       hadCommits ||= (await objects.resolve(`refs/heads/${given.defaultBranch}`)) !== undefined;
-      hadCommits ||= listRefs(given.surroundings.folder).length > 0;
+      hadCommits ||= listRefs(given.gitContext.folder).length > 0;
       return !hadCommits;
     },
     close: () => objects.end(),
@@ -163,15 +163,15 @@ function listRefs(folder: string): string[] {
 }
 
 function forTests(hosted: HostedRepository, branch: string): TestRepository {
-  const { owner, surroundings, objects } = hosted;
+  const { owner, gitContext, objects } = hosted;
   return {
     owner,
     get name() {
       return hosted.name;
     },
     branch,
-    folder: surroundings.folder,
-    git: async (...args) => (await runGit(surroundings, args)).toString().trimEnd(),
+    folder: gitContext.folder,
+    git: async (...args) => (await runGit(gitContext, args)).toString().trimEnd(),
     async commit(changes, message = 'Changed by another user', { branch: other = branch, date = new Date() } = {}) {
       return await pushCommit(hosted, other, { changes, message, date });
     },

@@ -18,7 +18,7 @@ export interface Service {
   /** Whether the body is read only after the interceptor has accepted the request. */
   isUpload(request: Omit<GitHubRequest, 'body'>): boolean;
   /** Returns the maximum bytes of a body. Longer ones are discarded. */
-  mostOf(request: Omit<GitHubRequest, 'body'>): number;
+  maxBodyBytes(request: Omit<GitHubRequest, 'body'>): number;
   interceptor(): Interceptor | undefined;
   serve(request: GitHubRequest, body: Body): Promise<Response>;
   /** Returns the headers of all responses of this server, including those of interceptors. */
@@ -48,33 +48,33 @@ export async function handle(service: Service, incoming: IncomingMessage, respon
 
 async function exchange(service: Service, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const described = service.describe(incoming);
-  const most = service.mostOf(described);
+  const most = service.maxBodyBytes(described);
   const isUpload = service.isUpload(described);
   const early = isUpload ? undefined : await readBody(incoming, most);
-  const seen = { ...described, body: early && parse(early) };
-  const verdict = await Promise.race([service.interceptor()?.(seen), leaving(response)]);
+  const received = { ...described, body: early && parse(early) };
+  const verdict = await Promise.race([service.interceptor()?.(received), untilDisconnected(response)]);
   if (response.destroyed) return;
   const record = (request: GitHubRequest, status: number) =>
     service.record({ ...request, body: shorten(request.body), status, free: status === 304 });
   if (verdict === 'cut') {
-    record(seen, 0);
+    record(received, 0);
     response.destroy();
   } else if (isOwnResponse(verdict)) {
     incoming.resume();
-    record(seen, verdict.status);
+    record(received, verdict.status);
     await send(incoming, response, ownResponse(verdict, service.headers()), Number.POSITIVE_INFINITY);
   } else {
     const body = early ?? (await readBody(incoming, most));
     const request = { ...described, body: parse(body) };
-    const answer = await service.serve(request, body);
-    record(request, verdict === 'cut when done' ? 0 : answer.status);
+    const served = await service.serve(request, body);
+    record(request, verdict === 'cut when done' ? 0 : served.status);
     if (verdict === 'cut when done') response.destroy();
-    else await send(incoming, response, answer, verdict?.cutAfterBytes ?? Number.POSITIVE_INFINITY);
+    else await send(incoming, response, served, verdict?.cutAfterBytes ?? Number.POSITIVE_INFINITY);
   }
 }
 
 /** Resolves when the client disconnects. */
-function leaving(response: ServerResponse): Promise<undefined> {
+function untilDisconnected(response: ServerResponse): Promise<undefined> {
   return new Promise((resolve) => response.once('close', () => resolve(undefined)));
 }
 
@@ -121,7 +121,7 @@ async function send(
   incoming: IncomingMessage,
   response: ServerResponse,
   { status, headers, json, bytes = json === undefined ? undefined : jsonBytes(json) }: Response,
-  cutBehind: number,
+  cutAfterBytes: number,
 ): Promise<void> {
   const type = json === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' };
   // Responses with these statuses have no body: RFC 9110, sections 15.3.5 and 15.4.5.
@@ -130,11 +130,11 @@ async function send(
   response.writeHead(status, { ...type, ...length, ...headers });
   if (incoming.method === 'HEAD' || isBare || !bytes) {
     response.end();
-  } else if (cutBehind < Number.POSITIVE_INFINITY) {
-    for await (const piece of slice(bytes, 0, cutBehind)) {
+  } else if (cutAfterBytes < Number.POSITIVE_INFINITY) {
+    for await (const piece of slice(bytes, 0, cutAfterBytes)) {
       await new Promise((written) => response.write(piece, written));
     }
-    if (cutBehind === 0) response.flushHeaders();
+    if (cutAfterBytes === 0) response.flushHeaders();
     response.destroy();
   } else {
     await pipeline(bytes.open(), response);

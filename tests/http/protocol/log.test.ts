@@ -86,7 +86,7 @@ describe('the request log', () => {
     }, test);
     const exchange = begin(slow.port, '/left');
     await within('the request', arrived.promise);
-    exchange.leave();
+    exchange.disconnect();
     try {
       await until('the request is logged', () => linesOf(slow, '/left').length === 1);
       assert.equal(linesOf(slow, '/left')[0]?.['status'], 499);

@@ -321,7 +321,11 @@ function refusesMistakes(): void {
   }
 
   for (const [what, parts, error] of [
-    ['two prefixes, of which the second has a file name', [PREFIX, FILE, { ...PREFIX, filename: 'x' }], /two parts "prefix"/],
+    [
+      'two prefixes, of which the second has a file name',
+      [PREFIX, FILE, { ...PREFIX, filename: 'x' }],
+      /two parts "prefix"/,
+    ],
     [
       'a prefix with a file name that is wrong',
       [{ ...PREFIX, filename: 'x', value: '../old' }, FILE],
@@ -441,7 +445,7 @@ function survivesEarlyEnds(): void {
         const endedBefore = ended();
         const sending = beginUpload(service.port, { 'content-length': String(form.length) });
         await sending.write(form.subarray(0, end));
-        sending.leave();
+        sending.disconnect();
         await until(`the log has the request that was aborted after ${end} bytes`, () => ended() > endedBefore);
       }
       assert.deepEqual(await treeOf(service.port), KEPT);
@@ -505,7 +509,7 @@ function honoursConditions(): void {
   }
 }
 
-function keepsToLimit(): void {
+function enforcesLimit(): void {
   const LIMIT = 1000;
   const service = serve({ maxUploadSize: LIMIT });
 
@@ -533,5 +537,5 @@ describe('upload forms', () => {
   describe('rejects truncated bodies without changes', survivesEarlyEnds);
   describe('rejects invalid modification times', validatesTimes);
   describe('evaluates preconditions', honoursConditions);
-  describe('enforces MAX_UPLOAD_SIZE', keepsToLimit);
+  describe('enforces MAX_UPLOAD_SIZE', enforcesLimit);
 });

@@ -108,7 +108,7 @@ describe('A JSON Web Token', () => {
   /** Creates keys that replace all keys of the issuer. */
   async function newKeys(kid: string, algorithm = 'RS256') {
     const made = await generateKeyPair(algorithm, { extractable: true });
-    issuer.answer('/jwks', { keys: [{ ...(await exportJWK(made.publicKey)), kid, alg: algorithm }] });
+    issuer.setResponse('/jwks', { keys: [{ ...(await exportJWK(made.publicKey)), kid, alg: algorithm }] });
     return made;
   }
 
@@ -255,13 +255,13 @@ describe('A JSON Web Token', () => {
     const named = await startSignedInService({ jwt: settings({ jwksUrl: issuer.jwksUrl }) });
     try {
       for (const response of [500, { issuer: 'https://evil.example.org', jwks_uri: issuer.jwksUrl }, {}, []]) {
-        issuer.answer(place, response);
+        issuer.setResponse(place, response);
         assertFailure(await request(requesting, `Bearer ${token}`), 503, /keys of the token issuer/);
       }
-      issuer.answer(place, document);
+      issuer.setResponse(place, document);
       assert.equal((await request(requesting, `Bearer ${token}`)).status, 200);
       for (const response of [500, { keys: 'none' }, {}]) {
-        issuer.answer('/jwks', response);
+        issuer.setResponse('/jwks', response);
         const responded = await request(named, `Bearer ${token}`);
         assertFailure(responded, 503, /keys of the token issuer/);
         assert.equal(responded.headers['retry-after'], '1');

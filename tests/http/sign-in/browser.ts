@@ -1,15 +1,15 @@
-import { type Call, type Response, send } from '../client.ts';
+import { type Call, type HttpResponse, send } from '../client.ts';
 
 /** Keeps cookies like a browser, and sends them back to the port that set them. */
 export interface Browser {
-  send(port: number, path: string, call?: Call): Promise<Response>;
+  send(port: number, path: string, call?: Call): Promise<HttpResponse>;
   /** Requests a URL and follows all redirects. Returns the last response and its URL. */
-  visit(url: string): Promise<Response & { readonly url: URL }>;
+  visit(url: string): Promise<HttpResponse & { readonly url: URL }>;
   /** Returns the cookies of a port. */
   cookies(port: number): Map<string, string>;
 }
 
-const MOST_REDIRECTS = 20;
+const MAX_REDIRECTS = 20;
 
 export function createBrowser(): Browser {
   const jars = new Map<number, Map<string, string>>();
@@ -29,7 +29,7 @@ export function createBrowser(): Browser {
     },
     async visit(start) {
       let url = new URL(start);
-      for (let redirects = 0; redirects < MOST_REDIRECTS; redirects++) {
+      for (let redirects = 0; redirects < MAX_REDIRECTS; redirects++) {
         const headers = { host: url.host, accept: 'application/json' };
         const response = await browser.send(Number(url.port), url.pathname + url.search, { headers });
         const { location } = response.headers;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { verifyPassword } from '../../../src/access/credentials.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
-import { assertFailure, assertSuccess, jsonOf, postJson, type Response, send } from '../client.ts';
+import { assertFailure, assertSuccess, type HttpResponse, jsonOf, postJson, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
@@ -43,8 +43,10 @@ describe('Sign-in with a password', () => {
     const secure = await signIn('ann', 'correct horse', { ...elsewhere(), 'x-forwarded-proto': 'https' });
     assert.match(cookieOf(secure), /^__Host-holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     // With HTTPS, a cookie that another host could have set is ignored.
-    const tossed = cookieOf(plain).split(';')[0] ?? '';
-    const response = await send(service.port, '/', { headers: { cookie: tossed, 'x-forwarded-proto': 'https' } });
+    const insecureCookie = cookieOf(plain).split(';')[0] ?? '';
+    const response = await send(service.port, '/', {
+      headers: { cookie: insecureCookie, 'x-forwarded-proto': 'https' },
+    });
     assertFailure(response, 401, /^Sign in/);
   });
 
@@ -174,19 +176,19 @@ describe('Sign-in with a password', () => {
 
   it('does not count attempts that are rejected for overload before the password is checked', async () => {
     const from = elsewhere();
-    const ofTheCrowd = hashForTest('right');
-    let isThere = true;
+    const hash = hashForTest('right');
+    let isBusy = true;
     // As many as can be checked at the same time and wait in the queue, again and again.
-    const crowd = Array.from({ length: 34 }, async () => {
-      while (isThere) await verifyPassword('guess', ofTheCrowd);
+    const checks = Array.from({ length: 34 }, async () => {
+      while (isBusy) await verifyPassword('guess', hash);
     });
     try {
       for (let attempt = 0; attempt < 12; attempt++) {
         assertFailure(await signIn('ann', 'correct horse', from), 503, /Too many password checks/);
       }
     } finally {
-      isThere = false;
-      await Promise.all(crowd);
+      isBusy = false;
+      await Promise.all(checks);
     }
     assert.equal((await signIn('ann', 'correct horse', from)).status, 200);
   });
@@ -299,7 +301,7 @@ describe('Authorization: Basic', () => {
   });
 });
 
-function cookieOf({ headers }: Response): string {
+function cookieOf({ headers }: HttpResponse): string {
   const [line, ...others] = headers['set-cookie'] ?? [];
   assert.deepEqual(others, []);
   return line ?? assert.fail('No cookie is set.');

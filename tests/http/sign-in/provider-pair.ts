@@ -36,7 +36,7 @@ export async function startPair({
   const port = await findFreePort();
   const publicUrl = `http://127.0.0.1:${port}${options.basePath ?? ''}`;
   const provider = await startIdentityProvider({ redirectUri: `${publicUrl}/-/sign-in/callback`, ...providerOptions });
-  provider.person = { claims: ANN };
+  provider.user = { claims: ANN };
   const starting = startSignedInService({
     ...options,
     port,

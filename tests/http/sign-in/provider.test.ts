@@ -4,7 +4,7 @@ import { after, before, describe, it, mock } from 'node:test';
 import { PERMISSIONS } from '../../../src/access/policy.ts';
 import { ROOT } from '../../../src/model/path.ts';
 import { findFreePort } from '../../../testing/servers/free-port.ts';
-import { assertFailure, jsonOf, type Response, send } from '../client.ts';
+import { assertFailure, type HttpResponse, jsonOf, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
 import { ANN, type Pair, startPair, untilCallback } from './provider-pair.ts';
 import { person, startSignedInService } from './signed-in-service.ts';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => pair.stop());
 
-const callBack = (url: URL, browser = createBrowser()): Promise<Response> =>
+const callBack = (url: URL, browser = createBrowser()): Promise<HttpResponse> =>
   browser.send(Number(url.port), url.pathname + url.search);
 
 const nameOf = async ({ service }: Pair, browser = createBrowser()) =>
@@ -57,16 +57,16 @@ describe('Sign-in with an identity provider', () => {
 
   it('uses the groups and the username of the ID token or the user info', async () => {
     const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, permissions: PERMISSIONS }] as const;
-    for (const options of [{ tellsInToken: true }, { tellsInToken: false }, { secretInBody: true }]) {
+    for (const options of [{ claimsInIdToken: true }, { claimsInIdToken: false }, { secretInBody: true }]) {
       const other = await startPair({ provider: options, settings: { nameClaim: 'preferred_username' }, grants });
       try {
         const browser = createBrowser();
         assert.equal((await browser.visit(`${other.publicUrl}/-/sign-in`)).status, 200, JSON.stringify(options));
         assert.equal(await nameOf(other, browser), 'ann');
-        assert.equal(other.provider.provedBy, options.secretInBody ? undefined : 'Basic');
-        const wantsMore = options.tellsInToken !== true;
-        assert.equal(other.provider.requested.includes('/me'), wantsMore);
-        other.provider.person = { claims: { ...ANN, groups: ['opsx'] } };
+        assert.equal(other.provider.tokenRequestAuth, options.secretInBody ? undefined : 'Basic');
+        const requestsUserInfo = options.claimsInIdToken !== true;
+        assert.equal(other.provider.requested.includes('/me'), requestsUserInfo);
+        other.provider.user = { claims: { ...ANN, groups: ['opsx'] } };
         assert.equal((await createBrowser().visit(`${other.publicUrl}/-/sign-in`)).status, 403);
       } finally {
         await other.stop();
@@ -82,20 +82,20 @@ describe('Sign-in with an identity provider', () => {
       { email_verified: true },
       { ...ANN, email: 'a\nb' },
     ]) {
-      pair.provider.person = { claims };
+      pair.provider.user = { claims };
       const browser = createBrowser();
       const response = await callBack(await untilCallback(pair, browser), browser);
       assertFailure(response, 403, /no verified e-mail address/);
       assert.equal(browser.cookies(pair.service.port).size, 0);
     }
-    pair.provider.person = { claims: ANN };
+    pair.provider.user = { claims: ANN };
   });
 
   it('returns an error if the groups do not fit into a cookie', async () => {
-    pair.provider.person = { claims: { ...ANN, groups: Array.from({ length: 300 }, (_, index) => `group ${index}`) } };
+    pair.provider.user = { claims: { ...ANN, groups: Array.from({ length: 300 }, (_, index) => `group ${index}`) } };
     const browser = createBrowser();
     assertFailure(await callBack(await untilCallback(pair, browser), browser), 403, /more groups \(300\)/);
-    pair.provider.person = { claims: ANN };
+    pair.provider.user = { claims: ANN };
   });
 
   it('returns its own error message if the provider denies access', async () => {
@@ -104,13 +104,13 @@ describe('Sign-in with an identity provider', () => {
       ['login_required', 400, /the error "login_required"/],
       ['server_error', 503, /identity provider is unavailable/],
     ] as const) {
-      pair.provider.person = { refusal };
+      pair.provider.user = { refusal };
       const browser = createBrowser();
       const response = await callBack(await untilCallback(pair, browser), browser);
       assertFailure(response, status, error);
       assert.doesNotMatch(response.body.toString(), /<b>/);
     }
-    pair.provider.person = { claims: ANN };
+    pair.provider.user = { claims: ANN };
   });
 
   it('rejects a callback of a sign-in in another browser', async () => {
@@ -209,15 +209,15 @@ describe('An unavailable identity provider', () => {
   it('does not affect other requests, and is requested again at the next sign-in', async () => {
     const other = await startPair();
     try {
-      other.provider.isUp = false;
+      other.provider.isAvailable = false;
       const response = await send(other.service.port, '/-/sign-in');
       assertFailure(response, 503, /identity provider is unavailable/);
       assert.equal(response.headers['retry-after'], '1');
       assert.equal((await send(other.service.port, '/-/session')).status, 200);
-      other.provider.isUp = true;
+      other.provider.isAvailable = true;
       const browser = createBrowser();
       const url = await untilCallback(other, browser);
-      other.provider.isUp = false;
+      other.provider.isAvailable = false;
       assertFailure(await callBack(url, browser), 503, /identity provider is unavailable/);
     } finally {
       await other.stop();

@@ -28,14 +28,17 @@ const KEY = randomBytes(32);
 describe('Two services with one Redis', () => {
   let redis: TestRedis;
   let connections: RedisConnection[];
-  const told: string[] = [];
+  const warnings: string[] = [];
   let here: SignedInService;
   let there: SignedInService;
 
   before(async () => {
     redis = await startRedis();
     connections = [0, 1].map(() =>
-      connectRedis(redis.url, { info: () => {}, warn: (...what: unknown[]) => void told.push(String(what.at(-1))) }),
+      connectRedis(redis.url, {
+        info: () => {},
+        warn: (...what: unknown[]) => void warnings.push(String(what.at(-1))),
+      }),
     );
     await untilReached();
     const [one, other] = connections;
@@ -107,7 +110,7 @@ describe('Two services with one Redis', () => {
     const [headers, left] = [await begin(), await begin()];
     await redis.stop();
     await until('Redis is unreachable', () => connections.every((connection) => connection.redis.status !== 'ready'));
-    assert.match(told.join('\n'), /^(Redis unreachable; .*, sessions unavailable\n?){2}$/);
+    assert.match(warnings.join('\n'), /^(Redis unreachable; .*, sessions unavailable\n?){2}$/);
     const response = await send(there.port, '/', { headers });
     assertFailure(response, 503, /whether the session is revoked: Redis does not respond/);
     assert.match(response.headers['retry-after'] ?? '', /^\d+$/);

@@ -8,7 +8,7 @@ import { createSessionRevocations } from '../../../src/access/session-revocation
 import { createSeal } from '../../../src/access/sessions.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
 import { until } from '../../../testing/until.ts';
-import { assertFailure, assertSuccess, postJson, type Response, send } from '../client.ts';
+import { assertFailure, assertSuccess, type HttpResponse, postJson, send } from '../client.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
 const PASSWORD = hashForTest('secret');
@@ -38,7 +38,7 @@ const request = (cookie: string, { port } = service) =>
   send(port, '/', { headers: { cookie: cookie.includes('=') ? cookie : `holdall=${cookie}` } });
 
 /** Asserts that the response is that for an anonymous user, and deletes the cookie. */
-function assertOver(response: Response, what = ''): void {
+function assertSignedOut(response: HttpResponse, what = ''): void {
   assert.equal(response.status, 401, what);
   assertFailure(response, 401, 'Sign in to read the root.');
   assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'], what);
@@ -63,10 +63,10 @@ describe('A session', () => {
       const index = alphabet.indexOf(character);
       const next = index === -1 ? 'A' : alphabet[index ^ 1];
       const altered = cookie.slice(0, position) + next + cookie.slice(position + 1);
-      assertOver(await request(altered), `${position} of ${cookie}`);
+      assertSignedOut(await request(altered), `${position} of ${cookie}`);
     }
     for (const altered of [cookie.slice(0, -1), `${cookie}A`, `${cookie}.`, `.${cookie}`, cookie.toLowerCase()]) {
-      assertOver(await request(altered), altered);
+      assertSignedOut(await request(altered), altered);
     }
     assert.equal((await request(cookie)).status, 200);
   });
@@ -87,7 +87,7 @@ describe('A session', () => {
       `holdall=${header({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 2 ** 30, p2s: 'AAAA' })}.AAAA.${vector}.${content}.${tag}`,
       `holdall=${header({ alg: 'dir', enc: 'A256GCM', zip: 'DEF' })}..${vector}.${content}.${tag}`,
     ];
-    for (const text of odd) assertOver(await request(text), text.slice(0, 200));
+    for (const text of odd) assertSignedOut(await request(text), text.slice(0, 200));
     for (const text of [`x=1;holdall=${cookie};y=2`, `holdall2=z; holdall=${cookie} ; xholdall=x`]) {
       assert.equal((await request(text)).status, 200, text);
     }
@@ -113,18 +113,18 @@ describe('A session', () => {
     assertSuccess(await signOut(`x; holdall=${cookie}; holdall=${other}; holdall=${'A'.repeat(5000)}`), {
       message: 'Signed out.',
     });
-    assertOver(await request(cookie));
-    assertOver(await request(other));
+    assertSignedOut(await request(cookie));
+    assertSignedOut(await request(other));
     assert.equal((await request(beyond)).status, 200);
   });
 
   it('is revoked by signing out, even while it is invalid', async () => {
     const [cookie, other] = [await begin(), await begin()];
     service.change([person('ann', { password: hashForTest('another') })]);
-    assertOver(await request(cookie));
+    assertSignedOut(await request(cookie));
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
     service.change([ANN]);
-    assertOver(await request(cookie));
+    assertSignedOut(await request(cookie));
     // The session is valid again with the same entry.
     assert.equal((await request(other)).status, 200);
   });
@@ -132,7 +132,7 @@ describe('A session', () => {
   it('is invalid if it was sealed with another key or for another purpose', async () => {
     const other = await startSignedInService({ people: [ANN] });
     try {
-      assertOver(await request(await begin(other)));
+      assertSignedOut(await request(await begin(other)));
     } finally {
       await other.stop();
     }
@@ -140,14 +140,14 @@ describe('A session', () => {
     const claims = (await seal.open(await begin())) ?? assert.fail('The cookie is not sealed.');
     const later = new Date(Date.now() + 60_000);
     assert.equal((await request(await seal.close(claims, later))).status, 200);
-    assertOver(await request(await createSeal(KEY, 'sign-in').close(claims, later)));
+    assertSignedOut(await request(await createSeal(KEY, 'sign-in').close(claims, later)));
     for (const odd of [
       { name: 'ann' },
       { ...claims, groups: 'all' },
       { ...claims, by: 'x' },
       { ...claims, entry: 'x' },
     ]) {
-      assertOver(await request(await seal.close(odd, later)));
+      assertSignedOut(await request(await seal.close(odd, later)));
     }
   });
 
@@ -160,8 +160,8 @@ describe('A session', () => {
       mock.timers.setTime(Date.now() + 3_599_000 - (Date.now() % 1000));
       assert.equal((await request(known)).status, 200);
       mock.timers.setTime(Date.now() + 1000);
-      assertOver(await request(known), 'one that was read before');
-      assertOver(await request(cookie), 'one that was not');
+      assertSignedOut(await request(known), 'one that was read before');
+      assertSignedOut(await request(cookie), 'one that was not');
     } finally {
       mock.timers.reset();
     }
@@ -176,7 +176,7 @@ describe('A session', () => {
       [],
     ]) {
       service.change(people);
-      assertOver(await request(cookie), JSON.stringify(people));
+      assertSignedOut(await request(cookie), JSON.stringify(people));
     }
     // A change of other fields does not end the session.
     service.change([person('ann', { password: PASSWORD, groups: ['family'] })]);
@@ -190,7 +190,7 @@ describe('A session', () => {
     const response = await signOut(cookie);
     assertSuccess(response, { message: 'Signed out.' });
     assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
-    assertOver(await request(cookie));
+    assertSignedOut(await request(cookie));
     assert.equal((await request(other)).status, 200);
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
     assertSuccess(await send(service.port, '/-/session', { method: 'DELETE' }), { message: 'Signed out.' });
@@ -206,7 +206,7 @@ describe('A session', () => {
     const headers = { cookie: `holdall=${cookie}`, 'content-type': 'application/json' };
     const response = await send(service.port, '/-/session/end', { method: 'POST', headers, body: '{' });
     assertSuccess(response, { message: 'Signed out.' });
-    assertOver(await request(cookie));
+    assertSignedOut(await request(cookie));
   });
 
   it('ends when another session replaces it', async () => {
@@ -214,7 +214,7 @@ describe('A session', () => {
     const headers = { cookie: `holdall=${cookie}` };
     const response = await postJson(service.port, '/-/session', { name: 'ann', password: 'secret' }, headers);
     assert.equal(response.status, 200);
-    assertOver(await request(cookie));
+    assertSignedOut(await request(cookie));
   });
 
   it('remains revoked in every process that shares the folder, and after a restart', async () => {
@@ -224,13 +224,13 @@ describe('A session', () => {
     try {
       assert.equal((await request(cookie, other)).status, 200);
       await signOut(cookie);
-      assertOver(await request(cookie, other));
+      assertSignedOut(await request(cookie, other));
     } finally {
       await other.stop();
     }
     const restarted = await startSignedInService(options);
     try {
-      assertOver(await request(cookie, restarted));
+      assertSignedOut(await request(cookie, restarted));
       assert.equal((await request(await begin(), restarted)).status, 200);
     } finally {
       await restarted.stop();
@@ -250,22 +250,22 @@ describe('The folder of revoked sessions', () => {
     // The folder does not exist and can't be created.
     const endedSessionsFolder = join(place, 'link');
     await symlink(join(place, 'missing', 'missing'), endedSessionsFolder);
-    const unlucky = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder });
+    const failing = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder });
     try {
-      const headers = { cookie: `holdall=${await begin(unlucky)}` };
-      const response = await send(unlucky.port, '/-/session', { method: 'DELETE', headers });
+      const headers = { cookie: `holdall=${await begin(failing)}` };
+      const response = await send(failing.port, '/-/session', { method: 'DELETE', headers });
       assertFailure(response, 503, /^The session could not be revoked everywhere: the revocation could not be stored/);
       assert.match(response.headers['retry-after'] ?? '', /^\d+$/);
-      assert.equal(unlucky.events.filter(({ event }) => event === 'sign-out').length, 0);
+      assert.equal(failing.events.filter(({ event }) => event === 'sign-out').length, 0);
     } finally {
-      await unlucky.stop();
+      await failing.stop();
       await rm(place, { recursive: true, force: true });
     }
   });
 
   it('and Redis are both written to, even if one of them fails', async () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
-    const told: unknown[] = [];
+    const keys: unknown[] = [];
     const soon = new Date(Date.now() + 60_000);
     const notEnded = { kind: 'unavailable', message: /^The session could not be revoked everywhere/ };
     const open = (at: string, set: () => Promise<'OK'>) =>
@@ -273,11 +273,11 @@ describe('The folder of revoked sessions', () => {
     try {
       await writeFile(join(place, 'file'), '');
       const withoutFolder = open(join(place, 'file'), async (...what: unknown[]) => {
-        told.push(what[0]);
+        keys.push(what[0]);
         return 'OK';
       });
       await assert.rejects(withoutFolder.add('a', soon), notEnded);
-      assert.match(String(told), /^holdall:ended:[0-9a-f]{64}$/);
+      assert.match(String(keys), /^holdall:ended:[0-9a-f]{64}$/);
       await withoutFolder.close();
       const withoutRedis = open(join(place, 'folder'), () => Promise.reject(new Error('Redis is away.')));
       await assert.rejects(withoutRedis.add('b', soon), notEnded);
@@ -315,6 +315,6 @@ describe('The folder of revoked sessions', () => {
   });
 });
 
-function signOut(cookie: string): Promise<Response> {
+function signOut(cookie: string): Promise<HttpResponse> {
   return send(service.port, '/-/session', { method: 'DELETE', headers: { cookie: `holdall=${cookie}` } });
 }

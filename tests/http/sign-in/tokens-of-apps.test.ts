@@ -30,7 +30,7 @@ describe('Tokens of apps', () => {
   before(async () => {
     issuer = await startKeyServer();
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
-    issuer.answer('/jwks', { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] });
+    issuer.setResponse('/jwks', { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] });
     signJwt = (groups) =>
       new SignJWT({ sub: 'robot', groups })
         .setProtectedHeader({ alg: 'ES256' })

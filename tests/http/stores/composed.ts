@@ -41,7 +41,7 @@ import type { TestService } from '../service.ts';
 const ALL = isFullForm ? ALL_OPERATIONS : [COPY, MOVE, DELETE];
 const TRANSFERS = ALL.filter((operation) => operation.body !== undefined);
 /** The numbers of files before each place of an operation. */
-const PLACES = Array.from({ length: FILES }, (_, index) => index);
+const FILE_COUNTS = Array.from({ length: FILES }, (_, index) => index);
 const MOVES = TRANSFERS.filter(({ keepsSource }) => keepsSource !== true);
 
 /**
@@ -85,10 +85,10 @@ export function composedSuite(backend: Backend): void {
           const exchange = begin(port, operation.path, callOf(operation, NDJSON));
           try {
             await within('the operation', gate.reached);
-            assert.equal((await within('the response headers', exchange.answer)).statusCode, 200);
+            assert.equal((await within('the response headers', exchange.response)).statusCode, 200);
           } finally {
             gate.open();
-            exchange.leave();
+            exchange.disconnect();
           }
         });
       }
@@ -98,7 +98,7 @@ export function composedSuite(backend: Backend): void {
       it('copy is cancelled, keeps the source and removes the destination', async (test) => {
         const gate = createGate();
         const running = await start(test, gate.before(COPY), source('a'));
-        await leaveHalfWay(running, COPY, gate, NDJSON);
+        await disconnectHalfWay(running, COPY, gate, NDJSON);
         await until('the destination is gone', async () => (await send(running.port, '/b')).status === 404);
         assert.deepEqual(await treeOf(running.port), source('a'));
       });
@@ -106,7 +106,7 @@ export function composedSuite(backend: Backend): void {
       it('copy is cancelled, and keeps files that others stored at the destination', async (test) => {
         const gate = createGate();
         const running = await start(test, gate.before(COPY), source('a'));
-        await leaveHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
+        await disconnectHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
         const rest = { 'b/other': 'of another' };
         await until('the copy is removed', async () => (await send(running.port, '/file/b/0')).status === 404);
         await until('the copy is removed', async () => (await send(running.port, '/b/s')).status === 404);
@@ -118,7 +118,7 @@ export function composedSuite(backend: Backend): void {
         it(`${operation.name} is cancelled, keeps the source, and completes when repeated`, async (test) => {
           const gate = createGate();
           const running = await start(test, gate.before(operation), source('a'));
-          await leaveHalfWay(running, operation, gate, NDJSON);
+          await disconnectHalfWay(running, operation, gate, NDJSON);
           assert.deepEqual(await treeOf(running.port, 'a'), withoutRoot(source('a')));
           assertSuccess(await sendOperation(running.port, operation), operation.success);
           assert.deepEqual(await treeOf(running.port), source('b'));
@@ -131,8 +131,8 @@ export function composedSuite(backend: Backend): void {
         const running = await start(test, { remove: () => gate.pass() }, many);
         const exchange = begin(running.port, DELETE.path, callOf(DELETE, NDJSON));
         await within('the operation', gate.reached);
-        exchange.leave();
-        await until('the service has noticed the disconnect', () => hasLeft(running, DELETE));
+        exchange.disconnect();
+        await until('the service has noticed the disconnect', () => hasLoggedDisconnect(running, DELETE));
         gate.open();
         await running.stop();
         // Removals in progress may have completed.
@@ -145,7 +145,7 @@ export function composedSuite(backend: Backend): void {
         it(`${operation.name} completes`, async (test) => {
           const gate = createGate();
           const running = await start(test, gate.before(operation), source('a'));
-          await leaveHalfWay(running, operation, gate, undefined);
+          await disconnectHalfWay(running, operation, gate, undefined);
           await until('the operation is complete', async () =>
             operation.keepsSource
               ? (await send(running.port, '/file/b/2')).status === 200 &&
@@ -170,7 +170,7 @@ export function composedSuite(backend: Backend): void {
           it(`${operation.name} keeps the source after ${what}, and completes when repeated`, async (test) => {
             let breaker = createBreaker(0, error);
             const { port } = await start(test, { put: (path) => breaker.pass(path.startsWith('b/')) }, {});
-            for (const copies of isFullForm || status === 500 ? PLACES : [1]) {
+            for (const copies of isFullForm || status === 500 ? FILE_COUNTS : [1]) {
               breaker = createBreaker(copies, error);
               await plant(port, source('a'));
               breaker.arm();
@@ -206,7 +206,7 @@ export function composedSuite(backend: Backend): void {
           let breaker = createBreaker(0, () => new Error('The network broke.'));
           const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
           const { port } = await start(test, hooks, {});
-          for (const removals of PLACES) {
+          for (const removals of FILE_COUNTS) {
             breaker = createBreaker(removals, () => new Error('The network broke.'));
             await plant(port, source('a'));
             breaker.arm();
@@ -225,7 +225,7 @@ export function composedSuite(backend: Backend): void {
           let breaker = createBreaker(0, () => new Error('The network broke.'));
           const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
           const { port } = await start(test, hooks, {});
-          for (const removals of isFullForm ? PLACES : [1]) {
+          for (const removals of isFullForm ? FILE_COUNTS : [1]) {
             breaker = createBreaker(removals, () => new Error('The network broke.'));
             await plant(port, { ...source('a'), 'b/0': 'old', 'b/old': 'old' });
             const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
@@ -309,7 +309,7 @@ export function composedSuite(backend: Backend): void {
         it(`${operation.name} keeps files that others add or change meanwhile`, async (test) => {
           const gate = createGate();
           const { port } = await start(test, gate.before(operation), source('a'));
-          const { answer: response } = begin(port, operation.path, callOf(operation));
+          const { response } = begin(port, operation.path, callOf(operation));
           await within('the operation', gate.reached);
           await until('a file is copied', async () => (await send(port, '/file/b/0')).status === 200);
           await upload(port, 'a/0', 'changed');
@@ -467,7 +467,7 @@ function createBreaker(passes: number, error: () => Error) {
  * Starts the operation and waits until it reaches the gate. Then disconnects, waits until the service has noticed that,
  * and opens the gate.
  */
-async function leaveHalfWay(
+async function disconnectHalfWay(
   running: TestService,
   operation: Operation,
   gate: ReturnType<typeof createGate>,
@@ -481,14 +481,14 @@ async function leaveHalfWay(
       await until('a file is copied', async () => (await send(running.port, '/file/b/0')).status === 200);
     }
     await meanwhile();
-    exchange.leave();
-    await until('the service has noticed the disconnect', () => hasLeft(running, operation));
+    exchange.disconnect();
+    await until('the service has noticed the disconnect', () => hasLoggedDisconnect(running, operation));
   } finally {
     gate.open();
   }
 }
 
-const hasLeft = ({ log }: TestService, { path }: Operation) =>
+const hasLoggedDisconnect = ({ log }: TestService, { path }: Operation) =>
   log.some((line) => line['path'] === path && line['status'] === 499);
 
 /** Removes the folder at the top from a tree in the form of `treeOf`. */

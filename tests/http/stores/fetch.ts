@@ -111,7 +111,7 @@ function givesFiles(backend: Backend): void {
     async () => {
       const old = randomBytes(6_000_000);
       const { headers } = await upload(service.port, 'replaced.bin', old);
-      const response = await begin(service.port, '/file/replaced.bin').answer;
+      const response = await begin(service.port, '/file/replaced.bin').response;
       await upload(service.port, 'replaced.bin', 'new');
       assert.ok(Buffer.concat(await response.toArray()).equals(old));
       assert.equal(response.headers.etag, headers.etag);

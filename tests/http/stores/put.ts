@@ -131,7 +131,7 @@ export function putSuite(backend: Backend): void {
         const target = { method: 'PUT', path: `/file/${path}` };
         const sending = beginUpload(service.port, { 'content-length': '10' }, target);
         await sending.write(Buffer.from('half'));
-        sending.leave();
+        sending.disconnect();
         await until('the log has the request', () => ended() > endedBefore);
       }
       assert.deepEqual(await tree('interrupted/'), { 'interrupted/kept': 'old' });

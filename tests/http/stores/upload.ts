@@ -33,7 +33,7 @@ export function uploadSuite(backend: Backend): void {
     describe('rejects truncated bodies without changes', () => survivesEarlyEnds(backend));
     describe('stores modification times', () => keepsTimes(backend));
     describe('evaluates preconditions', () => honoursConditions(backend));
-    describe('enforces MAX_UPLOAD_SIZE', () => keepsToLimit(backend));
+    describe('enforces MAX_UPLOAD_SIZE', () => enforcesLimit(backend));
     describe('replaces atomically', () => replacesAtOnce(backend));
   });
 }
@@ -273,7 +273,7 @@ function survivesEarlyEnds(backend: Backend): void {
         const endedBefore = ended();
         const sending = beginUpload(service.port, { 'content-length': String(form.length) });
         await sending.write(form.subarray(0, end));
-        sending.leave();
+        sending.disconnect();
         await until(`the log has the request that was aborted after ${end} bytes`, () => ended() > endedBefore);
       }
       assert.deepEqual(await treeOf(service.port), KEPT);
@@ -361,7 +361,7 @@ function honoursConditions(backend: Backend): void {
   });
 }
 
-function keepsToLimit(backend: Backend): void {
+function enforcesLimit(backend: Backend): void {
   const LIMIT = 1000;
   const service = serve(backend, { maxUploadSize: LIMIT });
 

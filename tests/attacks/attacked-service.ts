@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { createToken } from '../../src/access/credentials.ts';
 import { atEnd, type Holdall, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { photograph } from '../faults/trees.ts';
-import { type Call, type Response, send } from '../http/client.ts';
+import { snapshot } from '../faults/trees.ts';
+import { type Call, type HttpResponse, send } from '../http/client.ts';
 
 /** The content of every file that the client may not read. One file name in each folder also contains it. */
 export const SECRET = 'the-treasure-of-others';
@@ -18,7 +18,7 @@ export type Attack = readonly [path: string, call?: Call];
 /**
  * A service with an attacker: a client with all permissions in `mine/`, and none elsewhere. Everything else is secret.
  */
-export interface House {
+export interface AttackedService {
   readonly holdall: Holdall;
   readonly port: number;
   /** The parent folder of the served folder. */
@@ -26,16 +26,16 @@ export interface House {
   readonly root: string;
   readonly accessFile: string;
   /** Sends a request of the client. Throws if the response contains a secret, or is a fault of the service. */
-  attack(...attack: Attack): Promise<Response>;
+  attack(...attack: Attack): Promise<HttpResponse>;
   /** Sends a request of the owner, who has all permissions. */
-  requestAsOwner(...attack: Attack): Promise<Response>;
+  requestAsOwner(...attack: Attack): Promise<HttpResponse>;
   /** Restores the initial files of `mine/`, and removes all others. */
   restore(): void;
   /** Throws if anything except `mine/` has changed. */
   assertUntouched(what: string): Promise<void>;
 }
 
-export interface HouseOptions {
+export interface AttackedServiceOptions {
   /** Folders next to `mine/` and in it that the client may not access. Each has the same files. */
   readonly closed?: readonly string[];
   /** Additional grants for `client`. */
@@ -50,24 +50,25 @@ const LARGE = 6 * 1024 * 1024;
  * Starts the service. `mine/` contains `image.png`, `large.bin` and `note.txt`, and its folder `folder/` contains the
  * same.
  */
-export async function startHouse(
+export async function startAttackedService(
   t: Owner,
-  { closed = ['other/'], grants = [], settings = {} }: HouseOptions = {},
-): Promise<House> {
+  { closed = ['other/'], grants = [], settings = {} }: AttackedServiceOptions = {},
+): Promise<AttackedService> {
   const base = await temporaryFolder(t);
   const root = join(base, 'root');
   const image = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
     .png()
     .toBuffer();
-  for (const folder of ['root/', 'other/', ...closed.map((path) => `root/${path}`)]) hide(join(base, folder), image);
+  for (const folder of ['root/', 'other/', ...closed.map((path) => `root/${path}`)])
+    createSecrets(join(base, folder), image);
   writeFileSync(join(base, 'secret.txt'), SECRET);
 
   const [owner, client] = [createToken(), createToken()];
   const accessFile = join(await temporaryFolder(t), 'access.json');
-  const personOf = (name: string, { hash }: { hash: string }) => ({ tokens: [{ name, hash }] });
+  const userWith = (name: string, { hash }: { hash: string }) => ({ tokens: [{ name, hash }] });
   const rights = ['read', 'write', 'manage'];
   const policy = {
-    people: { owner: personOf('owner', owner), client: personOf('client', client) },
+    people: { owner: userWith('owner', owner), client: userWith('client', client) },
     grants: [
       { folder: '/', to: { person: 'owner' }, rights },
       { folder: '/mine/', to: { person: 'client' }, rights },
@@ -76,14 +77,14 @@ export async function startHouse(
   };
   await writeFile(accessFile, JSON.stringify(policy));
 
-  const restore = () => furnish(join(root, 'mine'), image, closed);
+  const restore = () => createFiles(join(root, 'mine'), image, closed);
   restore();
   const holdall = await startHoldall(t, {
     root,
     settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', AUDIT_LOG: 'off', ...settings },
   });
   const { port } = holdall;
-  const before = await surroundings(base, closed);
+  const before = await snapshotSurroundings(base, closed);
   const agent = new Agent({ keepAlive: true });
   atEnd(t, () => agent.destroy());
   const request = ({ token }: { token: string }, [path, call = {}]: Attack) =>
@@ -97,25 +98,29 @@ export async function startHouse(
     accessFile,
     async attack(...attack) {
       const response = await request(client, attack);
-      assertNothingGivenAway(response, attack);
+      assertNoSecret(response, attack);
       return response;
     },
     requestAsOwner: (...attack) => request(owner, attack),
     restore,
     async assertUntouched(what) {
-      assert.deepEqual(await surroundings(base, closed), before, `${what}: something outside of mine/ has changed.`);
+      assert.deepEqual(
+        await snapshotSurroundings(base, closed),
+        before,
+        `${what}: something outside of mine/ has changed.`,
+      );
     },
   };
 }
 
 /** Creates the files of a folder that the client may not access. */
-function hide(folder: string, image: Buffer): void {
+function createSecrets(folder: string, image: Buffer): void {
   mkdirSync(join(folder, 'folder'), { recursive: true });
   for (const name of ['secret.txt', `${SECRET}.txt`, 'folder/secret.txt']) writeFileSync(join(folder, name), SECRET);
   writeFileSync(join(folder, 'image.png'), image);
 }
 
-function furnish(mine: string, image: Buffer, closed: readonly string[]): void {
+function createFiles(mine: string, image: Buffer, closed: readonly string[]): void {
   mkdirSync(mine, { recursive: true });
   for (const name of readdirSync(mine)) {
     // Folders with a closed folder in them are compared later, so they are not created again.
@@ -132,18 +137,18 @@ function furnish(mine: string, image: Buffer, closed: readonly string[]): void {
 }
 
 /** Describes everything except `mine/` and the service's own folder, including the closed folders in `mine/`. */
-async function surroundings(base: string, closed: readonly string[]): Promise<Record<string, unknown>> {
+async function snapshotSurroundings(base: string, closed: readonly string[]): Promise<Record<string, unknown>> {
   const root = join(base, 'root');
   const names = (await readdir(root)).filter((name) => name !== 'mine' && name !== '.holdall');
   const inside = [...names, ...closed.filter((path) => path.startsWith('mine/'))].toSorted();
-  const photographs = inside.map(async (name) => [name, await photograph(join(root, name))] as const);
-  const beside = (await readdir(base)).filter((name) => name !== 'root').toSorted();
-  const besides = beside.map(async (name) => [`../${name}`, await photograph(join(base, name))] as const);
-  return Object.fromEntries(await Promise.all([...photographs, ...besides]));
+  const inRoot = inside.map(async (name) => [name, await snapshot(join(root, name))] as const);
+  const siblings = (await readdir(base)).filter((name) => name !== 'root').toSorted();
+  const outsideRoot = siblings.map(async (name) => [`../${name}`, await snapshot(join(base, name))] as const);
+  return Object.fromEntries(await Promise.all([...inRoot, ...outsideRoot]));
 }
 
-function assertNothingGivenAway({ status, headers, body }: Response, [path, call]: Attack): void {
-  const told = `${call?.method ?? 'GET'} ${path} ${call?.body?.toString() ?? ''}: ${status} ${body.toString().slice(0, 500)}`;
-  assert.ok(!body.includes(SECRET) && !JSON.stringify(headers).includes(SECRET), told);
-  assert.ok(status < 500, told);
+function assertNoSecret({ status, headers, body }: HttpResponse, [path, call]: Attack): void {
+  const description = `${call?.method ?? 'GET'} ${path} ${call?.body?.toString() ?? ''}: ${status} ${body.toString().slice(0, 500)}`;
+  assert.ok(!body.includes(SECRET) && !JSON.stringify(headers).includes(SECRET), description);
+  assert.ok(status < 500, description);
 }

@@ -2,10 +2,10 @@ import type { Call } from '../http/client.ts';
 import { BOUNDARY, escapePath, formOf } from '../http/client.ts';
 
 /** A request of the API for a path, with its name. */
-export type Entrance = readonly [name: string, path: string, call: Call];
+export type NamedRequest = readonly [name: string, path: string, call: Call];
 
 /** Returns every request that uses `path` as a file: those that read, delete or write it. */
-export function fileEntrances(path: string): Entrance[] {
+export function requestsForFile(path: string): NamedRequest[] {
   const url = escapePath(path);
   return [
     ['fetch', `/file/${url}`, {}],
@@ -15,20 +15,20 @@ export function fileEntrances(path: string): Entrance[] {
     ['thumbnail', `/thumb/${url}`, {}],
     ['delete', `/delete/${url}`, { method: 'DELETE' }],
     ['delete by POST', `/delete/${url}`, { method: 'POST' }],
-    ...[false, true].flatMap((overwrite): Entrance[] => [
+    ...[false, true].flatMap((overwrite): NamedRequest[] => [
       ['rename', `/rename/${url}`, json({ newName: 'renamed', overwrite })],
       ['copy from', '/copy', json({ source: path, destination: 'copied', is_folder: false, overwrite })],
       ['move from', '/move', json({ source: path, destination: 'moved', is_folder: false, overwrite })],
       ['copy to', '/copy', json({ source: 'mine', destination: path, is_folder: false, overwrite })],
       ['move to', '/move', json({ source: 'mine', destination: path, is_folder: false, overwrite })],
     ]),
-    uploadTo(path, 'prefix first'),
-    uploadTo(path, 'file first'),
+    uploadRequest(path, 'prefix first'),
+    uploadRequest(path, 'file first'),
   ];
 }
 
 /** Returns every request that uses `path` as a folder. */
-export function folderEntrances(path: string): Entrance[] {
+export function requestsForFolder(path: string): NamedRequest[] {
   const url = escapePath(path);
   return [
     ['list', `/${url}`, {}],
@@ -36,7 +36,7 @@ export function folderEntrances(path: string): Entrance[] {
     ['create folder', '/create_folder', json({ path })],
     ['create folder below', '/create_folder', json({ path: `${path}/new/deep` })],
     ['delete folder', `/delete_folder/${url}`, { method: 'DELETE' }],
-    ...[false, true].flatMap((overwrite): Entrance[] => [
+    ...[false, true].flatMap((overwrite): NamedRequest[] => [
       ['rename folder', `/rename_folder/${url}`, json({ newName: 'renamed', overwrite })],
       ['copy folder from', '/copy', json({ source: path, destination: 'copied', is_folder: true, overwrite })],
       ['move folder from', '/move', json({ source: path, destination: 'moved', is_folder: true, overwrite })],
@@ -56,7 +56,7 @@ export function json(body: object): Call {
 }
 
 /** Returns an upload with a known content, so that a test can find it at any path. */
-export function uploadTo(path: string, order: 'prefix first' | 'file first'): Entrance {
+export function uploadRequest(path: string, order: 'prefix first' | 'file first'): NamedRequest {
   const slash = path.lastIndexOf('/') + 1;
   const prefix = { name: 'prefix', value: path.slice(0, slash) };
   const file = { name: 'file', filename: path.slice(slash), value: 'uploaded' };

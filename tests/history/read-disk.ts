@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { systemErrorCode } from '../../src/model/error.ts';
 import { contentOf } from './content.ts';
-import type { KeptContents, TrashItem } from './run.ts';
+import type { StoredContents, TrashItem } from './run.ts';
 
 /** Reads the folder that a disk serves, and its `.holdall`. */
-export function keptOnDisk(root: string): KeptContents {
+export function readDisk(root: string): StoredContents {
   const trash = join(root, '.holdall/trash');
   return {
     async items() {

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 export type Parse<Reply> = (received: Buffer) => { readonly reply: Reply; readonly used: number } | number;
 
 /** A process that replies to requests in their order. It starts with the first request. */
-export interface Conversation {
+export interface GitProcess {
   /** Rejects with the process's standard error if the process ends before it has replied. */
   request<Reply>(question: string | Buffer, parse: Parse<Reply>): Promise<Reply>;
   /** Closes the input of the process, and waits for its end. */
@@ -14,7 +14,7 @@ export interface Conversation {
 }
 
 /** The folder and the environment in which git runs. */
-export interface Surroundings {
+export interface GitContext {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -25,12 +25,12 @@ interface Pending {
   /** Consumes the reply if it is complete. Returns its length. */
   take(received: Buffer): number | undefined;
   /** The number of bytes from which `take` can succeed. */
-  needs: number;
+  minBytes: number;
   reject(error: Error): void;
 }
 
 /** Starts the process again at the next request if it has ended. */
-export function converse({ folder, env }: Surroundings, ...args: readonly string[]): Conversation {
+export function createGitProcess({ folder, env }: GitContext, ...args: readonly string[]): GitProcess {
   let isEnded = false;
   let running: { readonly child: Child; readonly pending: Pending[]; readonly closed: Promise<unknown> } | undefined;
 
@@ -39,7 +39,7 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
     const pending: Pending[] = [];
     const closed = once(child, 'close').catch(() => {});
     const started = { child, pending, closed };
-    distribute(child.stdout, pending);
+    distributeReplies(child.stdout, pending);
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       said += chunk;
@@ -62,12 +62,12 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
       const { child, pending } = running;
       return new Promise((resolve, reject) => {
         const one: Pending = {
-          needs: 1,
+          minBytes: 1,
           reject,
           take(received) {
             const outcome = parse(received);
             if (typeof outcome === 'number') {
-              one.needs = outcome;
+              one.minBytes = outcome;
               return undefined;
             }
             resolve(outcome.reply);
@@ -92,16 +92,16 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
  * Passes each reply to its request. Joins chunks only when there are enough bytes, because joining them for each chunk
  * takes quadratic time.
  */
-function distribute(output: Readable, pending: Pending[]): void {
+function distributeReplies(output: Readable, pending: Pending[]): void {
   let chunks: Buffer[] = [];
   let length = 0;
   output.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
     let [first] = pending;
-    if (!first || length < first.needs) return;
+    if (!first || length < first.minBytes) return;
     let received = chunks.length === 1 ? chunk : Buffer.concat(chunks);
-    while (first && received.length >= first.needs) {
+    while (first && received.length >= first.minBytes) {
       const used = first.take(received);
       if (used === undefined) break;
       received = received.subarray(used);
@@ -121,7 +121,7 @@ export function parseLine(received: Buffer): { readonly reply: string; readonly 
 
 /** Runs git until it exits, and returns its output. Rejects with its standard error unless it exits with 0. */
 export async function runGit(
-  { folder, env }: Surroundings,
+  { folder, env }: GitContext,
   args: readonly string[],
   input: Iterable<string | Buffer> = [],
 ): Promise<Buffer> {

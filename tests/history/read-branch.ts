@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 import { parseTrailers, type TrashedEntry } from '../../src/stores/github/commits/trailers.ts';
 import type { TestRepository } from '../../testing/servers/github.ts';
 import { contentOf } from './content.ts';
-import type { KeptContents, TrashItem } from './run.ts';
+import type { StoredContents, TrashItem } from './run.ts';
 
 /** Reads the history of a branch. */
-export function keptInBranch({ git, branch, folder }: TestRepository): KeptContents {
+export function readBranch({ git, branch, folder }: TestRepository): StoredContents {
   const verified = new Map<string, number>();
 
   /** Returns the files below a path in a commit, by path. */

@@ -9,7 +9,7 @@ import { parseRecord } from '../../src/stores/trash-record.ts';
 import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { contentOf } from './content.ts';
-import type { KeptContents, TrashItem } from './run.ts';
+import type { StoredContents, TrashItem } from './run.ts';
 
 const RECORDS = '.holdall/trash/';
 const CONTENT = '.holdall/trash-content/';
@@ -24,7 +24,7 @@ interface Stored {
 }
 
 /** Reads the objects of a bucket, with their versions if it has them, and its `.holdall`. */
-export function keptInBucket({ client, name: Bucket }: TestBucket, isVersioned: boolean): KeptContents {
+export function readBucket({ client, name: Bucket }: TestBucket, isVersioned: boolean): StoredContents {
   const read = async ({ key, version }: Pick<Stored, 'key' | 'version'>): Promise<Buffer | undefined> => {
     const VersionId = isVersioned ? version : undefined;
     try {
