@@ -129,7 +129,7 @@ function format(measurements: readonly Measurement[], { rounds, photos: count, s
       `- Rounds: ${rounds}. Medians, the order reversed every round, a fresh process of the service, a fresh browser and an empty` +
         ' cache for each visit. The window has 1440×900 CSS pixels.',
       '- Tiles complete: from the navigation until each tile in the window has its picture.',
-      `- Next photo: from the arrow key until the viewer shows the photo, decoded, ${steps} times. The user looks at each photo` +
+      `- Next photo: from the arrow key until the viewer shows the photo, decoded, ${steps} times. The user views each photo` +
         ` for ${viewingMs} ms. A thumbnail does not count.`,
       "- Renderer: the renderer's process with the last photo in the viewer, shared pages in part, in MB of 1,000,000 bytes.",
       '- The photos are synthetic, 12 different ones, of which the others are hard links. Browser and service share the cores of' +

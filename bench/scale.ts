@@ -22,7 +22,7 @@ export const scale: Benchmark = {
     '--largest N       the largest folder: 1000, 10000, 100000 or 1000000 (100000); a million takes half an hour',
     '--smallest N      the smallest one (1000)',
     `--only LIST       of ${operationNames.join(',')} (all)`,
-    '--stores LIST     of bucket,disk (all); on disk, 100,000 files at the most',
+    '--stores LIST     of bucket,disk (all); on disk, at most 100,000 files',
     `--latency MS      the duration of each request to the bucket (${DEFAULT_LATENCY_MS})`,
     '--check           compares the synthetic store with a Ceph, and measures nothing',
     ...subjectUsage,

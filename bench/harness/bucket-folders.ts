@@ -171,13 +171,13 @@ async function checkResult(
   await clear(bucket, signal);
 }
 
-async function checkFolder(bucket: Bucket, folder: string, isThere: boolean, signal: AbortSignal): Promise<void> {
-  const expected = Array.from(isThere ? objectsOf(objectCount) : [], ([path, content]) => {
+async function checkFolder(bucket: Bucket, folder: string, exists: boolean, signal: AbortSignal): Promise<void> {
+  const expected = Array.from(exists ? objectsOf(objectCount) : [], ([path, content]) => {
     return `${folder}${path} ${content.length} ${createHash('md5').update(content).digest('hex')}`;
   });
   const found = (await bucket.list(folder, signal))
     // The marker of an empty folder may remain, except of one that must not exist.
-    .filter(({ key, size }) => !(isThere && key.endsWith('/') && size === 0))
+    .filter(({ key, size }) => !(exists && key.endsWith('/') && size === 0))
     .map(({ key, size, etag }) => `${key} ${size} ${etag}`);
   const [missing, extra] = [new Set(expected).difference(new Set(found)), new Set(found).difference(new Set(expected))];
   if (missing.size === 0 && extra.size === 0) return;

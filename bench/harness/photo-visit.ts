@@ -17,7 +17,7 @@ export interface PhotoVisit {
   readonly renderer: number;
 }
 
-/** How long the user looks at a photo, in milliseconds. */
+/** The time for which the user views a photo, in milliseconds. */
 export const viewingMs = 1000;
 
 /** Visits the root of the site, whose files are `names` in this order, with new processes of the service and the browser. */
@@ -47,7 +47,7 @@ async function visit(browser: Browser, url: URL, [first = '', ...others]: readon
   await page.addInitScript(watchTiles);
   await page.goto(url.href, { waitUntil: 'commit' });
   const tiles = await probed(page, 'tiles');
-  // The user looks at the tiles before they open the first photo.
+  // The user views the tiles before they open the first photo.
   await sleep(viewingMs);
   await measured(page, first, async () => {
     await page.getByRole('gridcell').filter({ hasText: first }).first().click();

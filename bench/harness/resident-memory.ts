@@ -40,7 +40,7 @@ export const idleMemoryDescription = `resident memory had stayed the same for ${
  */
 export async function measureIdleMemory({ pid }: RunningServer, signal: AbortSignal): Promise<number> {
   let resident = memoryOf(pid).resident;
-  for (let look = 0, alike = 0; look < 4 && alike < 2; look++) {
+  for (let check = 0, alike = 0; check < 4 && alike < 2; check++) {
     await sleep(period, undefined, { signal });
     const now = memoryOf(pid).resident;
     alike = Math.abs(now - resident) <= TOLERANCE_BYTES ? alike + 1 : 0;

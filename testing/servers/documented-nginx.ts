@@ -32,9 +32,9 @@ export async function startDocumentedNginx(replicas: readonly string[]): Promise
   const port = await findFreePort();
   const otherPort = await findFreePort();
   const documented = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8');
-  const configure = (used: readonly string[]) =>
-    writeFile(join(folder, 'holdall.conf'), adapt(documented, { replicas, used, port, otherPort }));
-  await writeFile(join(folder, 'nginx.conf'), surroundings(folder));
+  const configure = (replicasInUse: readonly string[]) =>
+    writeFile(join(folder, 'holdall.conf'), adapt(documented, { replicas, replicasInUse, port, otherPort }));
+  await writeFile(join(folder, 'nginx.conf'), nginxConf(folder));
   await configure(replicas);
 
   const server = start({ file: 'nginx', args: ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')] });
@@ -51,8 +51,8 @@ export async function startDocumentedNginx(replicas: readonly string[]): Promise
   }
   return {
     port,
-    async use(used) {
-      await configure(used);
+    async use(replicasInUse) {
+      await configure(replicasInUse);
       const before = childrenOf(server.pid);
       process.kill(server.pid, 'SIGHUP');
       // A worker that accepts no more connections may still have a request to forward.
@@ -70,7 +70,7 @@ const WORKERS = 2;
 interface Adaptation {
   readonly replicas: readonly string[];
   /** The replicas that get requests. */
-  readonly used: readonly string[];
+  readonly replicasInUse: readonly string[];
   readonly port: number;
   readonly otherPort: number;
 }
@@ -79,8 +79,9 @@ interface Adaptation {
 export const ATTEMPTS_HEADER = 'x-upstream-attempts';
 
 /** Returns the documented configuration for these replicas, without TLS, and with `ATTEMPTS_HEADER`. */
-function adapt(documented: string, { replicas, used, port, otherPort }: Adaptation): string {
-  const lineOf = (replica: string, rest: string) => `server ${replica}${rest}${used.includes(replica) ? '' : ' down'};`;
+function adapt(documented: string, { replicas, replicasInUse, port, otherPort }: Adaptation): string {
+  const lineOf = (replica: string, rest: string) =>
+    `server ${replica}${rest}${replicasInUse.includes(replica) ? '' : ' down'};`;
   const adaptations: [RegExp, (...matched: string[]) => string][] = [
     [/^ {4}server 127\.0\.0\.1:8080( .+)?;$/m, (_, rest = '') => replicas.map((each) => lineOf(each, rest)).join('\n')],
     [/listen 443 ssl;/, () => `listen 127.0.0.1:${port};`],
@@ -97,7 +98,7 @@ function adapt(documented: string, { replicas, used, port, otherPort }: Adaptati
 }
 
 /** The nginx.conf of a distribution, with all paths in the folder. */
-function surroundings(folder: string): string {
+function nginxConf(folder: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
 daemon off;

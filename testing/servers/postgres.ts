@@ -60,7 +60,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   try {
     const password = join(folder, 'password');
     await writeFile(password, POSTGRES_PASSWORD);
-    await giveToServerUser(folder, password);
+    await changeOwner(folder, password);
     const initialize = asServerUser('initdb', ['-D', data, '--pwfile', password, ...INIT_OPTIONS]);
     await run(initialize, AbortSignal.timeout(60_000));
     await launch();
@@ -151,7 +151,7 @@ function asServerUser(name: string, args: readonly string[]) {
   return { file: 'setpriv', args: [...options, program, ...args] };
 }
 
-async function giveToServerUser(...paths: readonly string[]): Promise<void> {
+async function changeOwner(...paths: readonly string[]): Promise<void> {
   if (!isRoot) return;
   const { stdout } = await run({ file: 'id', args: ['--user', SERVER_USER] }, AbortSignal.timeout(10_000));
   for (const path of paths) await chown(path, Number(stdout), (await stat(path)).gid);

@@ -61,7 +61,7 @@ class WebKit implements Engine {
 
   async click(selector: string): Promise<void> {
     await until(`"${selector}" is clicked`, async () => {
-      if ((await this.evaluate(isStill(selector))) !== true) return false;
+      if ((await this.evaluate(isStable(selector))) !== true) return false;
       try {
         await this.#post(`${await this.#find(selector)}/click`, {});
         return true;
@@ -118,7 +118,7 @@ class WebKit implements Engine {
 }
 
 /** Returns an expression: whether an element exists and is at the same position in two successive frames. */
-const isStill = (selector: string) => `new Promise((resolve) => {
+const isStable = (selector: string) => `new Promise((resolve) => {
   const position = () => JSON.stringify(document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect());
   requestAnimationFrame(() => {
     const before = position();

@@ -72,10 +72,15 @@ describe('A web page that uses DNS rebinding', () => {
 
   it('is rejected by a service with a PUBLIC_URL', async (t) => {
     const { holdall } = await serve(t, { ACCESS: 'open', PUBLIC_URL: 'https://files.example.org/below' });
-    const nearly = ['files.example.org.evil.test', 'evilfiles.example.org', 'example.org', 'sub.files.example.org'];
+    const similarNames = [
+      'files.example.org.evil.test',
+      'evilfiles.example.org',
+      'example.org',
+      'sub.files.example.org',
+    ];
     const known = ['files.example.org', 'FILES.example.org:443', 'files.example.org.', 'files.example.org:8443'];
     const foreign = isFullForm ? FOREIGN : FOREIGN.slice(0, 8);
-    await assertOnlyOwnHost(holdall, [...foreign, ...nearly], [...OWN, ...known]);
+    await assertOnlyOwnHost(holdall, [...foreign, ...similarNames], [...OWN, ...known]);
     await assertNothingChanges(holdall, 'evil.test');
   });
 

@@ -153,7 +153,7 @@ it('prints no secret at any log level', async (t) => {
     issuer.start();
     await expect('a JWT', 200, request({ authorization: `Bearer ${jwt}` }));
     const others = [
-      await issuer.issueByOther(claims),
+      await issuer.issueWithOtherKey(claims),
       await issuer.issue({ ...claims, aud: 'other' }),
       await issuer.issue({ aud: 'holdall' }),
       `${jwt.slice(0, -9)}AAAAAAAAA`,
@@ -327,6 +327,6 @@ async function startIssuer(t: TestContext) {
     /** Publishes the keys. */
     start: () => keys.setResponse('/jwks', known),
     issue: (claims: Record<string, string>) => sign(claims, own, 'own'),
-    issueByOther: (claims: Record<string, string>) => sign(claims, other, 'other'),
+    issueWithOtherKey: (claims: Record<string, string>) => sign(claims, other, 'other'),
   };
 }

@@ -214,7 +214,7 @@ describe('A share link', () => {
   it('ignores headers that name another path, host or user', async () => {
     const { attack, token } = await share(service);
     const expected = (await attack('/')).body.toString();
-    const headersOfOthers: readonly Record<string, string>[] = [
+    const otherHeaders: readonly Record<string, string>[] = [
       { 'x-original-url': '/file/mine/above.txt' },
       { 'x-rewrite-url': '/file/mine/above.txt' },
       { 'x-forwarded-prefix': '/mine' },
@@ -222,7 +222,7 @@ describe('A share link', () => {
       { 'x-forwarded-host': 'attacker.example', forwarded: 'host=attacker.example' },
       { 'x-forwarded-user': 'owner', 'remote-user': 'owner', 'x-remote-user': 'owner' },
     ];
-    for (const headers of headersOfOthers) {
+    for (const headers of otherHeaders) {
       assert.equal((await attack('/', { headers })).body.toString(), expected, JSON.stringify(headers));
       assert.ok(!JSON.stringify((await attack('', { headers })).headers).includes('attacker.example'));
     }

@@ -183,9 +183,9 @@ describe('A command that changes the access file', () => {
     await writeFile(`${file}.lock`, '');
     failed(await run('user', 'add', 'cy', '--no-password'), 1, /Another command is changing .*remove the file/);
     assert.equal(await readFile(`${file}.lock`, 'utf8'), '');
-    const { file: other, run: runOther, read: readOther } = await open(t);
+    const { file: other, run: runAnother, read: readOther } = await open(t);
     const names = Array.from({ length: 8 }, (_, index) => `user${index}`);
-    const printed = await Promise.all(names.map((name) => runOther('user', 'add', name, '--no-password')));
+    const printed = await Promise.all(names.map((name) => runAnother('user', 'add', name, '--no-password')));
     const added = names.filter((_, index) => printed[index]?.code === 0);
     assert.ok(added.length > 0);
     assert.deepEqual((await readOther()).users.map(({ name }) => name).toSorted(), ['ann', 'bo', ...added].toSorted());

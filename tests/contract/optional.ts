@@ -95,7 +95,7 @@ function membersContract(backend: Backend): void {
 
       ofMember(
         name,
-        'lets one of many win where nothing is to be replaced',
+        'completes exactly one of many concurrent calls that must not replace a file',
         async (member) => {
           const sources = Array.from({ length: 8 }, (_, number) => `source ${number}`);
           await writeAll(store, Object.fromEntries(sources.map((source) => [source, source])));

@@ -56,7 +56,7 @@ async function codeBlocks(): Promise<CodeBlock[]> {
   return blocks;
 }
 
-/** Returns whether a block has nothing but lines of an environment file. */
+/** Returns whether a block has only lines of an environment file. */
 function isSettingsBlock(text: string): boolean {
   return text
     .trim()

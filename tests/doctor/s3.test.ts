@@ -77,8 +77,11 @@ describe('holdall doctor on a bucket', () => {
     const { bucket, settings } = await openProxied(t, ({ operation, key, headers }) => {
       const late = new Date(Date.now() + 400_000).toUTCString();
       if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
-      const isThere = key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
-      return operation === 'PutObject' && (isThere || headers['content-md5'] === WRONG_MD5) ? ACCEPTED : undefined;
+      const isConditional =
+        key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
+      return operation === 'PutObject' && (isConditional || headers['content-md5'] === WRONG_MD5)
+        ? ACCEPTED
+        : undefined;
     });
     const CORSRules = [{ AllowedOrigins: ['*'], AllowedMethods: ['GET'], AllowedHeaders: ['range'] }];
     await bucket.client.send(new PutBucketCorsCommand({ Bucket: bucket.name, CORSConfiguration: { CORSRules } }));

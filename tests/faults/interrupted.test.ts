@@ -121,13 +121,13 @@ it('completes a retried file move that was interrupted while both hard links exi
 
 /** Sends the request and kills the service when the condition holds, or when the response has arrived. */
 async function killWhen(holdall: Holdall, path: string, body: object, condition: Condition): Promise<void> {
-  let isResponded = false;
+  let hasResponse = false;
   const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {
-    isResponded = true;
+    hasResponse = true;
   });
   await until(
     'the condition holds or the response has arrived',
-    async () => isResponded || (await condition(holdall.root)),
+    async () => hasResponse || (await condition(holdall.root)),
   );
   await holdall.kill();
   await ended;

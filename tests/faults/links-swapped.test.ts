@@ -34,8 +34,8 @@ it('does not follow a link outside the root that is repeatedly swapped with a fo
     await upload(holdall.port, 'mine', 'my bytes');
     const swapper = await startSwapping(test, root, { names: ['swapped'], target: outside.folder, files: FILES });
     const statuses = new Map<string, Set<number>>();
-    const hasMetBoth = (what: string) => (statuses.get(what)?.size ?? 0) > 1;
-    const isDone = (round: number) => round >= FILE_ROUNDS && TELLTALES.every(hasMetBoth);
+    const hasSeenBoth = (what: string) => (statuses.get(what)?.size ?? 0) > 1;
+    const isDone = (round: number) => round >= FILE_ROUNDS && TELLTALES.every(hasSeenBoth);
     for (let round = 0; round < MAX_FILE_ROUNDS && !isDone(round); round++) {
       const responses = fileRequests(round).map((entrance) => sendGuarded(holdall, entrance));
       for (const [what, status] of await Promise.all(responses))
@@ -44,7 +44,7 @@ it('does not follow a link outside the root that is repeatedly swapped with a fo
     await stopSwapping(swapper);
     await outside.assertUntouched();
     await assertNoSecretIn(root);
-    for (const what of TELLTALES) assert.ok(hasMetBoth(what), `${what} met both the folder and the link.`);
+    for (const what of TELLTALES) assert.ok(hasSeenBoth(what), `${what} met both the folder and the link.`);
   });
 
   await t.test('does not delete, move or copy the link target as a folder', async (test) => {

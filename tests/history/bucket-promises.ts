@@ -10,7 +10,7 @@ import {
   thread,
   to,
 } from './program.ts';
-import { absent, areAbsent, type Change, only, type Promises, present, uploadAtOnce } from './promises.ts';
+import { absent, areAbsent, type Change, only, type Promises, present, uploadInOneStep } from './promises.ts';
 
 /**
  * The guarantees of a bucket on a store that supports the conditions of Ceph 16 (docs/reference/stores-s3.md, "Copies and
@@ -33,7 +33,7 @@ export function bucketPromises({ isVersioned }: { readonly isVersioned: boolean 
       const isCheckedFirst = !change.replace && change.content >= ignoresConditions(IN_PARTS);
       if (isCheckedFirst)
         return [thread(change.from, (state) => (areAbsent(state, change.from) ? [to(1, state)] : []), write(END))];
-      if (!change.isRepeated) return uploadAtOnce(change);
+      if (!change.isRepeated) return uploadInOneStep(change);
       const steps = (state: readonly number[]) =>
         change.replace || areAbsent(state, change.from) ? [...write(END)(state), ...write(0)(state)] : [];
       return [thread(change.from, steps)];

@@ -71,12 +71,12 @@ const cleared = (state: State, paths: readonly number[]): State =>
   );
 
 /** Creates or replaces a file in one step. */
-export const uploadAtOnce: Steps = ({ from, content, replace }) => [
+export const uploadInOneStep: Steps = ({ from, content, replace }) => [
   thread(from, (state) => (replace || areAbsent(state, from) ? [to(END, having(state, [[only(from), content]]))] : [])),
 ];
 
 /** Creates a folder with all of its files in one step, if the path is free. */
-const restoreFolderAtOnce: Promises['restoreFolder'] = ({ from: paths }, files) => [
+const restoreFolderInOneStep: Promises['restoreFolder'] = ({ from: paths }, files) => [
   thread(paths, (state) => (areAbsent(state, paths) ? [to(END, having(state, files))] : [])),
 ];
 
@@ -89,11 +89,11 @@ const lateRestoreOnDisk: Steps = ({ from, content }) => [
   ),
 ];
 
-const deleteAtOnce: Steps = ({ from }) => [
+const deleteInOneStep: Steps = ({ from }) => [
   thread(from, (state) => (areAbsent(state, from) ? [] : [to(END, cleared(state, from))])),
 ];
 
-const deleteFolderAtOnce: Steps = ({ from }) => [thread(from, (state) => [to(END, cleared(state, from))])];
+const deleteFolderInOneStep: Steps = ({ from }) => [thread(from, (state) => [to(END, cleared(state, from))])];
 
 /** One commit contains a whole change or none of it. A change that must not replace a file requires a free path. */
 const inOneCommit =
@@ -110,15 +110,15 @@ const inOneCommit =
 /** docs/explanation/commits.md: a commit is one step. */
 export const github: Promises = {
   listsMoments: true,
-  upload: uploadAtOnce,
-  delete: deleteAtOnce,
+  upload: uploadInOneStep,
+  delete: deleteInOneStep,
   copy: inOneCommit(false, true),
   move: inOneCommit(true, true),
-  deleteFolder: deleteFolderAtOnce,
+  deleteFolder: deleteFolderInOneStep,
   copyFolder: inOneCommit(false, false),
   moveFolder: inOneCommit(true, false),
-  restore: uploadAtOnce,
-  restoreFolder: restoreFolderAtOnce,
+  restore: uploadInOneStep,
+  restoreFolder: restoreFolderInOneStep,
   refused: () => undefined,
 };
 
@@ -235,15 +235,15 @@ const refusedOverFolderOnDisk: Steps = ({ into }) => [
 /** docs/architecture.md, "Disk". */
 export const disk: Promises = {
   listsMoments: false,
-  upload: uploadAtOnce,
-  delete: deleteAtOnce,
+  upload: uploadInOneStep,
+  delete: deleteInOneStep,
   copy: copyOnDisk,
   move: moveOnDisk,
-  deleteFolder: deleteFolderAtOnce,
+  deleteFolder: deleteFolderInOneStep,
   copyFolder: copyFolderOnDisk,
   moveFolder: moveFolderOnDisk,
-  restore: uploadAtOnce,
-  restoreFolder: restoreFolderAtOnce,
+  restore: uploadInOneStep,
+  restoreFolder: restoreFolderInOneStep,
   refused(change, status) {
     if (status === 404 && change.does === 'restore') return lateRestoreOnDisk(change);
     if (status === 404 && (change.does === 'move' || change.does === 'rename')) return lateMoveOnDisk(change);

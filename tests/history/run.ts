@@ -80,7 +80,7 @@ function createRecorder(site: ReplicaSet) {
   };
 }
 
-type Unstamped = Line extends infer One ? (One extends Line ? Omit<One, 'at'> : never) : never;
+type Unstamped = Line extends infer Item ? (Item extends Line ? Omit<Item, 'at'> : never) : never;
 
 async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: Recorder): Promise<void> {
   let begun = 0;

@@ -16,12 +16,12 @@ export function* spoiled(history: History): Generator<[what: string, spoiled: Hi
         : [],
     ),
   );
-  const lookedAt = new Set<string>();
+  const changedPaths = new Set<string>();
   for (const [index, line] of [...lines.entries()].toReversed()) {
     if (line.is !== 'end' || line.outcome.is !== 'found') continue;
     const path = paths.get(line.id);
-    if (path === undefined || lookedAt.has(path)) continue;
-    lookedAt.add(path);
+    if (path === undefined || changedPaths.has(path)) continue;
+    changedPaths.add(path);
     const { content } = line.outcome;
     const contents = content === null ? uploadsTo(path, lines) : [null, ...uploadsTo(path, lines)];
     const other = contents.findLast((one) => one !== content);

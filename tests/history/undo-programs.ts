@@ -16,7 +16,7 @@ const STEP_BACK = /\.(?:deleted|moved)$/;
 
 /** Returns the steps of an undo: those in the response, or otherwise all possible ones. */
 export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Context): Program {
-  if (outcome.is !== 'done') return optionally([...stepsBack(of, context), ...givesBack(of, files, context)]);
+  if (outcome.is !== 'done') return optionally([...stepsBack(of, context), ...revert(of, files, context)]);
   const steps = outcome.steps ?? [];
   const isStepBack = ({ type }: UndoStep) => STEP_BACK.test(type);
   const given = steps.filter((step) => !isStepBack(step));
@@ -24,7 +24,7 @@ export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Cont
   const exact = given.flatMap(({ path, size }) => (size === undefined ? [] : [[path, [size]] as const]));
   return [
     ...(steps.some(isStepBack) ? stepsBack(of, context) : []),
-    ...(given.length > 0 ? givesBack(of, { ...files, ...Object.fromEntries(exact) }, context) : []),
+    ...(given.length > 0 ? revert(of, { ...files, ...Object.fromEntries(exact) }, context) : []),
   ];
 }
 
@@ -71,7 +71,7 @@ function stepsBack(of: UndoableOperation, { promises, changeOf }: Context): Prog
 }
 
 /** Returns the steps that restore the contents that an operation replaced or deleted. */
-function givesBack(of: UndoableOperation, files: Undo['files'], { promises, numberOf, changeOf }: Context): Program {
+function revert(of: UndoableOperation, files: Undo['files'], { promises, numberOf, changeOf }: Context): Program {
   switch (of.does) {
     case 'delete folder': {
       const contents = Object.entries(files).map(([path, [content = 0]]) => [numberOf(path), content] as const);

@@ -61,11 +61,11 @@ function brought(worlds: Worlds, which: ThreadId, isOptional: boolean, programs:
       continue;
     }
     for (const one of connectedTo(which, world, programs)) {
-      const isIts = one.id === which.id && one.number === which.number;
+      const isSameThread = one.id === which.id && one.number === which.number;
       for (const next of stepsOf(one, world, programs)) {
         const nextKey = keyOf(next);
         seen.set(nextKey, next);
-        if (isIts && isOptional) after.set(nextKey, next);
+        if (isSameThread && isOptional) after.set(nextKey, next);
       }
     }
     if (seen.size > MAX_WORLDS) return undefined;

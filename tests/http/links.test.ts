@@ -191,7 +191,7 @@ describe('The HTTP API of share links', () => {
     service.grant(grant('', ['read', 'write']));
     const found = linkOf(await service.asAnn(`/-/links/${id}`));
     assert.equal(found.id, id);
-    // The creator, as another user with fewer permissions, and as one who is anonymous.
+    // The creator, as another user with fewer permissions, and as an anonymous user.
     const requests = [
       ['GET', undefined],
       ['PATCH', '{"label":"mine"}'],

@@ -147,7 +147,7 @@ describe('The web UI', () => {
     }
 
     for (const [status, error] of [
-      [503, new StoreError('unavailable', 'The store is out of reach.', { retryAfter: 7 })],
+      [503, new StoreError('unavailable', 'The store is unreachable.', { retryAfter: 7 })],
       [500, new Error('a secret')],
     ] as const) {
       it(`a store that fails is a ${status}`, async () => {

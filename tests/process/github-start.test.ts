@@ -47,7 +47,7 @@ describe('A start with a GitHub repository', () => {
         settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
         message: /, or it is private\. Check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
       },
-      'a branch is to be made, and nothing may be written': {
+      'the branch does not exist in read-only mode': {
         settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
         message: /has no branch "missing" .*with READ_ONLY=true, the branch is not created/,
       },

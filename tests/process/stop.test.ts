@@ -28,15 +28,15 @@ describe('SIGTERM', () => {
       await truncate(join(root, 'large'), LARGE);
       const path = await signedPath(port, 'large');
       const download = await openDownload(port, path);
-      const openKeptAlive = async (url: string) => {
+      const openKeepAlive = async (url: string) => {
         const socket = connect(port, '127.0.0.1');
         atEnd(t, () => socket.destroy());
         socket.write(`GET ${url} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
         await new Promise((resolve) => socket.once('readable', resolve));
         return socket;
       };
-      const idle = await openKeptAlive('/-/health/live');
-      const kept = await openKeptAlive(path);
+      const idle = await openKeepAlive('/-/health/live');
+      const kept = await openKeepAlive(path);
       const uploads = [];
       for (const name of ['slow/a', 'slow/b', 'slow/c']) {
         const upload = await openUpload(port, name);

@@ -167,7 +167,7 @@ describe('Traces', () => {
   const silences: Readonly<Record<string, Settings>> = {
     'the sampler takes none': { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
     ...(isFullForm && {
-      'nothing is to be sent': { OTEL_TRACES_EXPORTER: 'none' },
+      'export is disabled': { OTEL_TRACES_EXPORTER: 'none' },
       'the library is disabled': { OTEL_SDK_DISABLED: 'true' },
     }),
   };

@@ -13,7 +13,7 @@ export interface Load {
   isServed(since: number, inARow: number): boolean;
   /** Has every client end what it is at: what was not acknowledged is sent again until it is. */
   stop(): Promise<void>;
-  /** Looks at every file, when the load has stopped; gives what is not as the answers allow. */
+  /** Checks every file after the load has stopped. Returns the files whose state the responses do not allow. */
   lost(): Promise<string[]>;
 }
 
@@ -36,7 +36,7 @@ export function startLoad(service: Service, home: string, { clientsOfRole, rest 
       while (!isStopping) await client.work();
     }),
   );
-  // Looked at by `stop`.
+  // Checked by `stop`.
   working.catch(() => {});
 
   return {
@@ -60,10 +60,10 @@ export function startLoad(service: Service, home: string, { clientsOfRole, rest 
   };
 }
 
-/** How many files are looked at at once. */
+/** The number of files that are checked concurrently. */
 const AT_ONCE = 8;
 
-/** What of a client's files is not as its answers allow: lost, cut short, or there though it was deleted. */
+/** Returns the files of a client whose state its responses do not allow: lost, truncated, or deleted but present. */
 async function missing(port: number, { home, ledger }: Client): Promise<string[]> {
   const found: string[] = [];
   const listed = await filesBelow(port, home);

@@ -1,4 +1,4 @@
-// Loaded before the service: gives it a clock that is ahead by what a file says, in seconds, looked at again and again.
+// Loaded before the service. Its clock is ahead by the seconds in a file, which is read repeatedly.
 import { readFileSync } from 'node:fs';
 
 const file = process.env['CLOCK_FILE'] ?? '';

@@ -8,7 +8,7 @@ import { createReplica, PORT, type Replica } from './replicas.ts';
 export interface Stage extends Service {
   readonly replicas: readonly Replica[];
   readonly nginx: Nginx;
-  /** Waits until nothing is left behind of what was cut short; rejects when something stays. */
+  /** Waits until interrupted operations have left nothing behind. Rejects if something remains. */
   untilClean(): Promise<void>;
 }
 

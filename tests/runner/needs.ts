@@ -25,7 +25,7 @@ interface Requirement {
   /** Returns whether the machine meets the rest of the need, which no package provides. */
   isMet?(): boolean;
   /** Returns whether the need is met another way, so that no package is needed. */
-  isMetOtherwise?(): boolean;
+  isMetAnotherWay?(): boolean;
   /** How to meet the need without the packages. */
   readonly alternative?: string;
 }
@@ -43,7 +43,7 @@ const NEEDS = {
   bucket: {
     description: 'an S3 object store',
     commands: CEPH_COMMANDS,
-    isMetOtherwise: isObjectStoreNamed,
+    isMetAnotherWay: isObjectStoreNamed,
     alternative: ANOTHER_STORE_HINT,
   },
   cadaver: { description: 'cadaver, a WebDAV client', commands: { cadaver: 'cadaver' } },
@@ -162,8 +162,8 @@ export interface Missing {
 
 /** Returns what is missing for a need, or undefined if nothing is. */
 export function missingFor(need: Need): Missing | undefined {
-  const { commands = {}, substitutes = {}, files = [], isMet, isMetOtherwise }: Requirement = requirementOf(need);
-  if (isMetOtherwise?.()) return undefined;
+  const { commands = {}, substitutes = {}, files = [], isMet, isMetAnotherWay }: Requirement = requirementOf(need);
+  if (isMetAnotherWay?.()) return undefined;
   const isSubstituted = (command: string) => !canInstallPackages() && isInstalled(substitutes[command] ?? command);
   const programs = Object.entries(commands).filter(([command]) => !isInstalled(command) && !isSubstituted(command));
   // A program may be needed to look for a file.

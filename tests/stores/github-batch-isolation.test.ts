@@ -10,7 +10,7 @@ import {
   event,
   fileOf,
   filesIn,
-  isAbout,
+  isForPath,
   openRepository,
   PATCH_REF,
   POST_COMMIT,
@@ -101,7 +101,7 @@ describe('A failed change in a batch', () => {
   it('fails alone when the host rejects its path', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept((request) =>
-      ['new/5', 'new/12'].some((path) => isAbout(request, path))
+      ['new/5', 'new/12'].some((path) => isForPath(request, path))
         ? { status: 422, body: { message: 'tree.path contains a malformed path component' } }
         : undefined,
     );

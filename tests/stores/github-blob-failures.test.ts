@@ -35,7 +35,7 @@ describe('A download that does not match its hash', () => {
       body: () => Readable.from([bytes, Buffer.from('more')]),
       message: /do not match the hash/,
     },
-    'a body without end': { body: () => Readable.from(endless()), message: /do not match the hash/ },
+    'an endless body': { body: () => Readable.from(endless()), message: /do not match the hash/ },
     'a reset connection': {
       body: () => Readable.from(truncatedBlob(bytes.subarray(0, 70_000))),
       message: /closed the connection/,

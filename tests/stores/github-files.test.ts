@@ -195,13 +195,13 @@ describe('An interrupted read', () => {
       return undefined;
     });
     const controller = new AbortController();
-    const left = store.read(file('f/bytes'), { signal: controller.signal });
-    const stayed = store.read(file('f/bytes'));
+    const aborted = store.read(file('f/bytes'), { signal: controller.signal });
+    const read = store.read(file('f/bytes'));
     await arrived.happened;
     controller.abort(new Error('left'));
-    await assert.rejects(left, /left/);
+    await assert.rejects(aborted, /left/);
     released.happen();
-    assert.ok((await buffer((await stayed).body)).equals(BYTES));
+    assert.ok((await buffer((await read).body)).equals(BYTES));
   });
 
   it('fails when the store is closed, which also rejects new reads', async (t) => {

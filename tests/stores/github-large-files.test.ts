@@ -18,7 +18,7 @@ async function serve(t: TestContext, files: Readonly<Record<string, Content>>): 
   return served;
 }
 
-/** Follows a redirect with nothing but its URL. */
+/** Follows a redirect with only its URL. */
 async function follow({ headers }: HttpResponse): Promise<HttpResponse> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { headers: { host } });

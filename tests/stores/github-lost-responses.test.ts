@@ -114,11 +114,11 @@ describe('A branch update whose response is lost while the host returns the old 
     const opened = await openRepository(t, { files: { m: 'm' } }, { trust: 0 });
     const { host, repository } = opened;
     const old = { status: 200, body: await responseOf(opened, '/branches/main') };
-    let [patches, looks] = [0, 0];
+    let [patches, branchReads] = [0, 0];
     host.intercept(({ route }) => {
       if (route === PATCH_REF && ++patches === 1) return 'cut when done';
       if (route === PATCH_REF && patches === 2) commitMany(repository, foreign);
-      return route === GET_BRANCH && patches > 0 && ++looks <= lags ? old : undefined;
+      return route === GET_BRANCH && patches > 0 && ++branchReads <= lags ? old : undefined;
     });
     return opened;
   }
@@ -154,7 +154,7 @@ describe('Requests that create the objects of a commit', () => {
   const ways: Readonly<Record<string, readonly Verdict[]>> = {
     'whose response is lost': ['cut when done'],
     'whose connection is cut': ['cut', 'cut'],
-    'whose response is cut off': [{ cutAfterBytes: 10 }],
+    'whose response is truncated': [{ cutAfterBytes: 10 }],
     'that fails temporarily': [broken, { status: 503, body: { message: 'Unicorn' } }],
   };
   for (const route of [POST_BLOB, POST_TREE, POST_COMMIT]) {

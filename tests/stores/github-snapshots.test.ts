@@ -94,13 +94,13 @@ describe('Listing a branch of a repository', () => {
       return undefined;
     });
     const controller = new AbortController();
-    const left = store.list(folder(''), { signal: controller.signal });
-    const stayed = pathsIn(store, '');
+    const aborted = store.list(folder(''), { signal: controller.signal });
+    const listing = pathsIn(store, '');
     await arrived.happened;
     controller.abort(new Error('left'));
-    await assert.rejects(left, /left/);
+    await assert.rejects(aborted, /left/);
     released.happen();
-    assert.deepEqual(await stayed, ['a.txt', 'f/']);
+    assert.deepEqual(await listing, ['a.txt', 'f/']);
   });
 
   for (const [name, fault] of [
@@ -140,12 +140,12 @@ describe('Changes to a branch by other clients become visible', () => {
     const { store, repository } = opened;
     await store.list(folder(''));
     await repository.commit({ 'new.txt': 'new', 'f/b.txt': null });
-    const look = async () => {
+    const listAgain = async () => {
       assert.deepEqual(await pathsIn(store, ''), ['a.txt', 'f/', 'new.txt']);
       assert.deepEqual(await pathsIn(store, 'f'), ['f/g/']);
       await assert.rejects(store.stat(file('f/b.txt')), ofKind('not-found'));
     };
-    assert.deepEqual(await requestsDuring(opened, look), [BRANCH, TREES, UNCHANGED, UNCHANGED]);
+    assert.deepEqual(await requestsDuring(opened, listAgain), [BRANCH, TREES, UNCHANGED, UNCHANGED]);
   });
 
   it('when the snapshot is no longer trusted', async (t) => {

@@ -182,7 +182,7 @@ describe('A rejected upload', () => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
     for (const before of [0, 10, MAX_INLINE_BYTES * 3, 5 * MIB]) {
       const body = Readable.from(failing(before));
-      await assert.rejects(store.write(file('a'), { body, type: 'x/y' }), /cut off by the caller/);
+      await assert.rejects(store.write(file('a'), { body, type: 'x/y' }), /aborted by the caller/);
       assert.ok(body.destroyed);
     }
     assert.equal(await countCommits(repository), 1);
@@ -275,5 +275,5 @@ const ODD: Readonly<Record<string, string | Buffer>> = {
 /** Returns a stream of this number of bytes, followed by an error. */
 function* failing(before: number): Generator<Buffer> {
   for (let given = 0; given < before; given += 64 * 1024) yield randomBytes(Math.min(64 * 1024, before - given));
-  throw new Error('cut off by the caller');
+  throw new Error('aborted by the caller');
 }

@@ -65,9 +65,9 @@ function opening(t: TestContext, hosted: HostedRepository, given: Partial<GitHub
     await Promise.all(stores.map(async (store) => store.close?.()));
     await hosted.remove();
   };
-  const endOnce = () => (ended ??= end());
-  t.after(endOnce);
-  return { host, repository, logged, options, store: another(), another, [Symbol.asyncDispose]: endOnce };
+  const closeAtEnd = () => (ended ??= end());
+  t.after(closeAtEnd);
+  return { host, repository, logged, options, store: another(), another, [Symbol.asyncDispose]: closeAtEnd };
 }
 
 /** Returns an optional member of a store. Throws if the store lacks it. */
@@ -115,7 +115,7 @@ export function sent({ requests }: Pick<GitHubFake, 'requests'>, ...routes: read
 }
 
 /** Returns whether a request creates a tree with an entry for `path`. */
-export function isAbout({ route, body }: GitHubRequest, path: string): boolean {
+export function isForPath({ route, body }: GitHubRequest, path: string): boolean {
   return route === POST_TREE && JSON.stringify(body).includes(JSON.stringify({ path }).slice(1, -1));
 }
 

@@ -195,7 +195,7 @@ describe('The commit of an upload in parts to a bucket', { concurrency: CONCURRE
 
       it(`succeeds when the response to ${operation} is lost${name}`, async (t) => {
         const opened = await openProxied(t);
-        const bytes = await beginWhole(opened, { size, condition });
+        const bytes = await beginComplete(opened, { size, condition });
         opened.proxy.intercept(ofFile(firstOf(operation, () => 'cut when done')));
         await commit(opened.store, 'id', { condition });
         await assertOnly(opened, bytes);
@@ -205,7 +205,7 @@ describe('The commit of an upload in parts to a bucket', { concurrency: CONCURRE
         const opened = await openProxied(t);
         const { store, proxy } = opened;
         await plant(store, { b: 'other' });
-        const bytes = await beginWhole(opened, { size, condition });
+        const bytes = await beginComplete(opened, { size, condition });
         // The store executes the first request and then is unreachable.
         let isDone = false;
         proxy.intercept(({ operation: sent, key }) => {
@@ -231,7 +231,7 @@ describe('The commit of an upload in parts to a bucket', { concurrency: CONCURRE
     // The store learns in which form the bucket understands ETags, so that the commit needs one request.
     const { etag } = await store.stat(file('a'));
     await store.write(file('a'), upload('old'), { condition: { etag } });
-    const bytes = await beginWhole(opened, { size: 10 });
+    const bytes = await beginComplete(opened, { size: 10 });
     let isDone = false;
     proxy.intercept(({ operation, key }) => {
       if (isDone) return 'cut';
@@ -259,7 +259,7 @@ async function openTwo(t: TestContext): Promise<ProxiedBucket & { readonly other
 }
 
 /** Begins an upload of which everything has arrived. */
-async function beginWhole(
+async function beginComplete(
   { store }: Pick<ProxiedBucket, 'store'>,
   target: Pick<UploadDestination, 'condition'> & { readonly size: number },
 ): Promise<Buffer> {

@@ -48,14 +48,14 @@ async function openBoth(t: TestContext, { leaseMs, ...options }: Partial<S3Optio
 
 /** Lets no request from `isFirst` on reach the bucket, as if the process had died. Returns when it has. */
 async function stopAt({ proxy }: ProxiedBucket, isFirst: (request: S3Request) => boolean, run: () => Promise<unknown>) {
-  let isDead = false;
+  let hasStopped = false;
   proxy.intercept((request) => {
-    isDead ||= isFirst(request);
-    return isDead ? new Promise<undefined>(() => {}) : undefined;
+    hasStopped ||= isFirst(request);
+    return hasStopped ? new Promise<undefined>(() => {}) : undefined;
   });
   // Ends with the proxy.
   run().catch(() => {});
-  await until('the process has died', () => isDead);
+  await until('the process has died', () => hasStopped);
 }
 
 describe("Holdall's own folder in a bucket", { concurrency: CONCURRENT_TESTS }, () => {

@@ -34,19 +34,19 @@ test('the error of a body reaches its reader, even if it occurred failedBody the
   const body = new PassThrough();
   const read = buffer(checkedBody(body, { limit: 9 }));
   body.write('four');
-  body.destroy(new Error('cut off'));
-  await assert.rejects(read, /cut off/);
+  body.destroy(new Error('interrupted'));
+  await assert.rejects(read, /interrupted/);
 
   const lateBody = new PassThrough();
   const unread = checkedBody(lateBody, { limit: 9 });
-  lateBody.destroy(new Error('cut off'));
+  lateBody.destroy(new Error('interrupted'));
   await new Promise((resolve) => unread.once('close', resolve));
-  await assert.rejects(buffer(unread), /cut off/);
+  await assert.rejects(buffer(unread), /interrupted/);
 
   const failedBody = new PassThrough();
   failedBody.on('error', () => {});
-  failedBody.destroy(new Error('cut off'));
-  await assert.rejects(buffer(checkedBody(failedBody, { limit: 9 })), /cut off/);
+  failedBody.destroy(new Error('interrupted'));
+  await assert.rejects(buffer(checkedBody(failedBody, { limit: 9 })), /interrupted/);
 });
 
 test('a body destroyed without an error fails as interrupted and never calls atEnd', async () => {

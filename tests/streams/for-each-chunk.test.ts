@@ -39,16 +39,16 @@ test('an error in the handler destroys the body, also for the last chunk', async
 test('a body fails that is destroyed before or during the read, with or without an error', async () => {
   const failed = new PassThrough();
   failed.on('error', () => {});
-  failed.destroy(new Error('cut off'));
+  failed.destroy(new Error('interrupted'));
   await assert.rejects(
     forEachChunk(failed, () => {}),
-    /cut off/,
+    /interrupted/,
   );
 
   const failing = new PassThrough();
-  const reading = forEachChunk(failing, () => void failing.destroy(new Error('cut off')));
+  const reading = forEachChunk(failing, () => void failing.destroy(new Error('interrupted')));
   failing.write('one');
-  await assert.rejects(reading, /cut off/);
+  await assert.rejects(reading, /interrupted/);
 
   const silent = new PassThrough();
   const waiting = forEachChunk(silent, () => {});

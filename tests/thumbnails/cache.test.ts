@@ -149,7 +149,7 @@ test('does not write to disk when the cache size is zero', async (t) => {
 });
 
 const damages: Record<string, (file: string, other: string) => Promise<void>> = {
-  'is cut short': async (file) => truncate(file, (await stat(file)).size - 20),
+  'is truncated': async (file) => truncate(file, (await stat(file)).size - 20),
   'is cut to a few bytes': (file) => truncate(file, 10),
   'is empty': (file) => truncate(file, 0),
   'has one wrong bit': async (file) => {

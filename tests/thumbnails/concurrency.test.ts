@@ -117,13 +117,13 @@ test('rejects a cancelled request at once and completes the other requests', asy
   const controller = new AbortController();
   const other = new AbortController();
   const left = thumbnails.get(file, { signal: controller.signal });
-  const stayed = [thumbnails.get(file), thumbnails.get(file, { signal: other.signal })];
+  const others = [thumbnails.get(file), thumbnails.get(file, { signal: other.signal })];
   await until('the file is read', () => gallery.bodies.length === 1);
   const reason = new Error('left');
   controller.abort(reason);
   await assert.rejects(left, (error) => error === reason);
   open();
-  for (const thumbnail of await Promise.all(stayed)) await assertThumbnail(thumbnail, [160, 160, RED]);
+  for (const thumbnail of await Promise.all(others)) await assertThumbnail(thumbnail, [160, 160, RED]);
   assert.equal(gallery.reads.length, 1);
   for (const { signal } of [controller, other]) assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
@@ -168,7 +168,7 @@ test('keeps a drawing in progress when the last request is cancelled', async (t)
 test('does not cache a failed render', async (t) => {
   const gallery = createGallery();
   const file = gallery.put('image', image);
-  const lost = new StoreError('unavailable', 'The backend is out of reach.', { retryAfter: 1 });
+  const lost = new StoreError('unavailable', 'The backend is unreachable.', { retryAfter: 1 });
   let failures = 0;
   const flaky: Gallery = {
     ...gallery,

@@ -40,9 +40,9 @@ export function createGitProcess({ folder, env }: GitContext, ...args: readonly 
     const closed = once(child, 'close').catch(() => {});
     const started = { child, pending, closed };
     distributeReplies(child.stdout, pending);
-    let said = '';
+    let errorOutput = '';
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      said += chunk;
+      errorOutput += chunk;
     });
     // A failed write is reported when the process ends.
     child.stdin.on('error', () => {});
@@ -51,7 +51,7 @@ export function createGitProcess({ folder, env }: GitContext, ...args: readonly 
       for (const one of pending.splice(0)) one.reject(new Error(`git ${args.join(' ')}: ${reason}`));
     };
     child.once('error', (error) => finish(error.message));
-    child.once('close', () => finish(said.trim() || 'ended before it replied'));
+    child.once('close', () => finish(errorOutput.trim() || 'ended before it replied'));
     return started;
   };
 
@@ -127,16 +127,17 @@ export async function runGit(
 ): Promise<Buffer> {
   const child = spawn('git', args, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
   const output: Buffer[] = [];
-  let said = '';
+  let errorOutput = '';
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
+    errorOutput += chunk;
   });
   child.stdin.on('error', () => {});
   for (const piece of input) child.stdin.write(piece);
   child.stdin.end();
   const [code] = await once(child, 'close');
   const written = Buffer.concat(output);
-  if (code !== 0) throw new Error(`git ${args.join(' ')}: exit ${String(code)}\n${said}${written.toString()}`.trim());
+  if (code !== 0)
+    throw new Error(`git ${args.join(' ')}: exit ${String(code)}\n${errorOutput}${written.toString()}`.trim());
   return written;
 }

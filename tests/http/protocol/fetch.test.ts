@@ -63,7 +63,7 @@ function checksRequest(): void {
   });
 }
 
-function givesRanges(): void {
+function rangeTests(): void {
   const service = serve({ 'digits.txt': DIGITS, empty: '' });
   const PATH = '/file/digits.txt';
 
@@ -311,7 +311,7 @@ function nameIn(header: string | undefined): string {
   return decodeURIComponent(String(match[2]));
 }
 
-function givesAttachments(): void {
+function attachmentTests(): void {
   const service = serve({});
 
   it('has the whole file name, without header injection', async () => {
@@ -497,9 +497,9 @@ function rejectsTraversal(backend: Backend): void {
 
 describe('GET /file/', () => {
   describe('checks the request', checksRequest);
-  describe('returns ranges (RFC 9110, section 14)', givesRanges);
+  describe('returns ranges (RFC 9110, section 14)', rangeTests);
   describe('evaluates preconditions (RFC 9110, section 13)', honoursConditions);
-  describe('returns an attachment with ?download=1', givesAttachments);
+  describe('returns an attachment with ?download=1', attachmentTests);
   describe('redirects to the download URL of the store', redirects);
   describe('validates the path', findsOnlyNamed);
   for (const backend of [memory, disk])

@@ -276,7 +276,7 @@ function refusesMistakes(): void {
     ['an empty prefix and another', [{ ...PREFIX, value: '' }, FILE, PREFIX], /two parts "prefix"/],
     ['too many parts', [PREFIX, FILE, ...Array.from({ length: 200 }, () => OTHER)], /parts/],
     ['too many parts before the prefix', [FILE, ...Array.from({ length: 200 }, () => OTHER), PREFIX], /parts/],
-    ['a prefix without end', [FILE, { ...PREFIX, value: 'x'.repeat(1_000_000) }], /prefix|long/],
+    ['an endless prefix', [FILE, { ...PREFIX, value: 'x'.repeat(1_000_000) }], /prefix|long/],
   ];
   for (const [what, parts, error] of forms) {
     it(`a form with ${what} returns 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
@@ -509,7 +509,7 @@ function honoursConditions(): void {
   }
 }
 
-function enforcesLimit(): void {
+function limitTests(): void {
   const LIMIT = 1000;
   const service = serve({ maxUploadSize: LIMIT });
 
@@ -537,5 +537,5 @@ describe('upload forms', () => {
   describe('rejects truncated bodies without changes', survivesEarlyEnds);
   describe('rejects invalid modification times', validatesTimes);
   describe('evaluates preconditions', honoursConditions);
-  describe('enforces MAX_UPLOAD_SIZE', enforcesLimit);
+  describe('enforces MAX_UPLOAD_SIZE', limitTests);
 });

@@ -234,16 +234,16 @@ describe('Authorization: Basic', () => {
   });
 
   it('is rejected from a proxy on this machine that is not in TRUST_PROXY', async () => {
-    const untrusting = await startSignedInService({ people: [ANN], isProxied: false });
+    const withoutProxy = await startSignedInService({ people: [ANN], isProxied: false });
     try {
       const authorization = `Basic ${btoa('ann:correct horse')}`;
       for (const name of ['x-forwarded-for', 'forwarded', 'via']) {
         const headers = { authorization, 'x-forwarded-proto': 'https', [name]: '192.0.2.1' };
-        assertFailure(await send(untrusting.port, '/', { headers }), 403, /TRUST_PROXY/);
+        assertFailure(await send(withoutProxy.port, '/', { headers }), 403, /TRUST_PROXY/);
       }
-      assert.equal((await send(untrusting.port, '/', { headers: { authorization } })).status, 200);
+      assert.equal((await send(withoutProxy.port, '/', { headers: { authorization } })).status, 200);
     } finally {
-      await untrusting.stop();
+      await withoutProxy.stop();
     }
   });
 

@@ -39,8 +39,8 @@ describe('Sign-in with an identity provider', () => {
       const { url } = await browser.visit(`${pair.publicUrl}/-/sign-in?return=${encodeURIComponent(place)}`);
       assert.equal(url.href, `${pair.publicUrl}/${place}`);
     }
-    const { url: beside } = await browser.visit(`${pair.publicUrl}/-/sign-in?return=x/../..//evil.example.org/`);
-    assert.equal(beside.origin, pair.publicUrl);
+    const { url: otherUrl } = await browser.visit(`${pair.publicUrl}/-/sign-in?return=x/../..//evil.example.org/`);
+    assert.equal(otherUrl.origin, pair.publicUrl);
     const landed = await browser.visit(`${pair.publicUrl}/-/sign-in?return=${'x'.repeat(3000)}`);
     assert.equal(landed.url.href, `${pair.publicUrl}/`);
   });

@@ -297,7 +297,7 @@ export function composedSuite(backend: Backend): void {
           puts.length = 0;
           assertSuccess(await sendOperation(port, operation), operation.success);
           assert.deepEqual(await treeOf(port), resultOf(operation));
-          assert.deepEqual(puts.toSorted(), ['b/1', 'b/2', 'b/s/nothing'], 'what is there already is not copied again');
+          assert.deepEqual(puts.toSorted(), ['b/1', 'b/2', 'b/s/nothing'], 'existing files are not copied again');
         });
       }
     });

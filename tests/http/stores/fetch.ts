@@ -10,7 +10,7 @@ import { type ServiceOptions, startService, type TestService } from '../service.
 /** `GET` and `HEAD /file/{path}`, on any store. */
 export function fetchSuite(backend: Backend): void {
   describe(`Fetch: ${backend.name}`, () => {
-    describe('returns the file', () => givesFiles(backend));
+    describe('returns the file', () => fileTests(backend));
     describe('ranges and preconditions', () => honoursRangesAndConditions(backend));
     describe('redirects at 6 MB', () => redirects(backend));
     describe('returns 404 for other names', () => findsOnlyNamed(backend));
@@ -58,7 +58,7 @@ const unless = (backend: Backend, trait: Trait) => ({ skip: backend.lacks[trait]
 
 const DIGITS = '0123456789';
 
-function givesFiles(backend: Backend): void {
+function fileTests(backend: Backend): void {
   const service = serve(backend, { 'a b/é.txt': DIGITS, empty: '', 'page.html': '<p>x</p>', noext: 'x' });
   const PATH = '/file/a%20b/%C3%A9.txt';
 

@@ -33,8 +33,8 @@ export function uploadSuite(backend: Backend): void {
     describe('rejects truncated bodies without changes', () => survivesEarlyEnds(backend));
     describe('stores modification times', () => keepsTimes(backend));
     describe('evaluates preconditions', () => honoursConditions(backend));
-    describe('enforces MAX_UPLOAD_SIZE', () => enforcesLimit(backend));
-    describe('replaces atomically', () => replacesAtOnce(backend));
+    describe('enforces MAX_UPLOAD_SIZE', () => limitTests(backend));
+    describe('replaces atomically', () => replacementTests(backend));
   });
 }
 
@@ -226,12 +226,12 @@ function keepsTimes(backend: Backend): void {
 }
 
 const OTHER = { name: 'other', value: '' } as const;
-const KEPT_FILES = { 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
+const EXISTING_FILES = { 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
 const KEPT = { 'old/': null, 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
 
 function refusesConflicts(backend: Backend): void {
   const service = serve(backend);
-  before(() => plant(service.port, KEPT_FILES));
+  before(() => plant(service.port, EXISTING_FILES));
 
   it(
     'returns 409 for a path through a file, or the name of a folder',
@@ -361,7 +361,7 @@ function honoursConditions(backend: Backend): void {
   });
 }
 
-function enforcesLimit(backend: Backend): void {
+function limitTests(backend: Backend): void {
   const LIMIT = 1000;
   const service = serve(backend, { maxUploadSize: LIMIT });
 
@@ -387,7 +387,7 @@ function enforcesLimit(backend: Backend): void {
   }
 }
 
-function replacesAtOnce(backend: Backend): void {
+function replacementTests(backend: Backend): void {
   const service = serve(backend);
 
   for (const order of ORDERS) {
