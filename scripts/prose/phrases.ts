@@ -61,18 +61,21 @@ export function checkSource(file: string, code: string, phrases: readonly Avoide
   return findPhrases(code, prose, phrases);
 }
 
-/** Returns the avoided phrases in the titles of tests: the first arguments of `describe`, `it` and `test`. */
-export function checkTitles(file: string, code: string, phrases: readonly AvoidedPhrase[]): Finding[] {
-  const { program, errors } = parseSync(file, code);
+/**
+ * Returns the avoided phrases in the comments of a test and in its titles: the first arguments of `describe`, `it` and
+ * `test`. Other strings are data.
+ */
+export function checkTest(file: string, code: string, phrases: readonly AvoidedPhrase[]): Finding[] {
+  const { program, comments, errors } = parseSync(file, code);
   for (const { message } of errors) throw new Error(`${file}: ${message}`);
-  const titles: Range[] = [];
+  const prose = comments.flatMap(({ start, end }) => outsideInlineCode(code, start, end));
   new Visitor({
     CallExpression({ callee, arguments: [title] }) {
       const isTest = callee.type === 'Identifier' && /^(describe|it|test)$/.test(callee.name);
-      if (isTest && title) titles.push([title.start, title.end]);
+      if (isTest && title) prose.push([title.start, title.end]);
     },
   }).visit(program);
-  return findPhrases(code, titles, phrases);
+  return findPhrases(code, prose, phrases);
 }
 
 /** Returns the parts of a comment that are not inline code. */

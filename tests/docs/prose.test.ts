@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { checkMarkdown, checkSource, checkTitles, readAvoidedPhrases } from '../../scripts/prose/phrases.ts';
+import { checkMarkdown, checkSource, checkTest, readAvoidedPhrases } from '../../scripts/prose/phrases.ts';
 
 const TABLE = `
 ## Terminology
@@ -93,7 +93,7 @@ describe('The check of the prose', () => {
     );
   });
 
-  it('checks the titles of tests, and nothing else in them', () => {
+  it('checks the comments and titles of tests, and no other strings', () => {
     const code = [
       "describe('Starts anew', () => {",
       '  // Starts anew.',
@@ -102,8 +102,8 @@ describe('The check of the prose', () => {
       '});',
     ];
     assert.deepEqual(
-      checkTitles('a.test.ts', code.join('\n'), PHRASES).map(({ line }) => line),
-      [1, 3],
+      checkTest('a.test.ts', code.join('\n'), PHRASES).map(({ line }) => line),
+      [1, 2, 3],
     );
   });
 
