@@ -322,6 +322,9 @@ describe('WebDAV', () => {
       [`http://${host}/-/dav/x1`, 201],
       [`https://${host}/-/dav/x2`, 201],
       ['/-/dav/x%203', 201],
+      // Bytes of UTF-8 that the client has not escaped.
+      [Buffer.from('/-/dav/x%204 é').toString('latin1'), 201],
+      ['/-/dav/x\xff', 400],
       [`http://other.example/-/dav/x`, 502],
       [`http://${host}.other.example/-/dav/x`, 502],
       [`http://user@${host}/-/dav/x`, 502],
@@ -343,7 +346,7 @@ describe('WebDAV', () => {
     const contents = await service.contents();
     assert.deepEqual(
       Object.keys(contents).filter((path) => path.startsWith('x')),
-      ['x 3', 'x1', 'x2'],
+      ['x 3', 'x 4 é', 'x1', 'x2'],
     );
   });
 

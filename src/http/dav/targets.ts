@@ -123,10 +123,13 @@ function sameHost(left: string, right: string): boolean {
   return isSamePort && hostNameOf(left) === hostNameOf(right);
 }
 
+/** Decodes a URL path of a header. Node.js returns each byte as a character, and some clients escape only some characters. */
 function decode(path: string): string {
   try {
-    return decodeURIComponent(path);
+    return decodeURIComponent(path.replaceAll(/[\u0080-\u00ff]/g, encodeByte));
   } catch {
-    throw new DavError(400, `The URL path ${quoted(path)} has a percent escape that is not UTF-8.`);
+    throw new DavError(400, `The URL path ${quoted(path)} has bytes or percent escapes that are not UTF-8.`);
   }
 }
+
+const encodeByte = (character: string) => `%${character.charCodeAt(0).toString(16)}`;
