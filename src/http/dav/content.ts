@@ -98,7 +98,8 @@ async function receive(context: DavContext): Promise<{ readonly file: FileEntry;
     throw new HttpError('invalid-header', 'PUT stores a whole file. Send the request without Content-Range.');
   }
   const { file } = target;
-  if (file === undefined) throw new DavError(405, `${quoted(target.folder)} names a folder. Create it with MKCOL.`);
+  if (file === undefined)
+    throw new DavError(405, 'The URL names a folder. Add the name of the file, or create the folder with MKCOL.');
   requireClutterAllowed(context, file);
   await files.requireWrite(file);
   context.requireWritable();
