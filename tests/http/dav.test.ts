@@ -449,7 +449,11 @@ describe('WebDAV', () => {
         const response = await service.asAnn(path, call);
         const isDav = path.startsWith('/-/dav/');
         assert.equal(response.status, isDav ? 423 : 409, `${call.method} ${path}: ${response.body.toString()}`);
-        if (isDav) continue;
+        if (isDav) {
+          const condition = call.method === 'LOCK' ? 'no-conflicting-lock' : 'lock-token-submitted';
+          assert.deepEqual(texts(response, condition), ['/-/dav/notes/a.txt'], `${call.method} ${path}`);
+          continue;
+        }
         assertFailure(response, 409, /is locked by "ann", until /);
         const { path: locked, user, expiresAt } = jsonOf(response)['lock'] as Record<string, string>;
         assert.deepEqual([locked, user], ['notes/a.txt', 'ann']);

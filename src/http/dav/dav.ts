@@ -49,7 +49,7 @@ export function davRoute(app: App, service: Service, dav: DavService): void {
   };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.setErrorHandler((error, request, reply) => sendDavFailure(error, request, reply));
+  app.setErrorHandler((error, request, reply) => sendDavFailure(error, { request, reply, urls: environment.urls }));
   for (const url of [DAV_ROUTE, `${DAV_ROUTE}/*`]) {
     app.route({
       method: [...ROUTED_METHODS],

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import { isStoreError, type StoreErrorCode } from '../../model/error.ts';
 import { beginFailure } from '../failures.ts';
-import { originalUrl } from '../request-url.ts';
 import { DavError } from './dav-error.ts';
+import type { DavUrls } from './targets.ts';
 import { escapeXml } from './xml.ts';
 
 export const XML_TYPE = 'application/xml; charset=utf-8';
@@ -29,11 +29,14 @@ interface Failure extends Pick<DavError, 'message' | 'condition'> {
 }
 
 /** Sends an error as XML (RFC 4918, section 14.5), with the message and the code in elements of their own. */
-export function sendDavFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendDavFailure(
+  error: unknown,
+  { request, reply, urls }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly urls: DavUrls },
+): FastifyReply {
   const isDav = error instanceof DavError;
   const { message, condition, code }: Failure = isDav
     ? beginDavError(error, request, reply)
-    : begin(error, request, reply);
+    : begin(error, { request, reply, urls });
   const own = (name: string, text: string) => `<H:${name} xmlns:H="${NAMESPACE}">${escapeXml(text)}</H:${name}>`;
   const text = own('message', message) + (code === undefined ? '' : own('code', code));
   return reply
@@ -47,7 +50,7 @@ function beginDavError(error: DavError, request: FastifyRequest, reply: FastifyR
   return error;
 }
 
-function begin(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
+function begin(error: unknown, { request, reply, urls }: Parameters<typeof sendDavFailure>[1]): Failure {
   const { error: message, code } = beginFailure(error, request, reply);
   if (!isStoreError(error)) {
     const isPrivilege = error instanceof AccessDenied;
@@ -55,7 +58,8 @@ function begin(error: unknown, request: FastifyRequest, reply: FastifyReply): Fa
   }
   const status = STATUSES[error.code];
   if (status !== undefined) reply.code(status);
-  if (code !== 'locked') return { message, code, condition: undefined };
-  const href = escapeXml(originalUrl(request));
+  if (error.lock === undefined) return { message, code, condition: undefined };
+  // RFC 4918, section 16: the locked file or folder, which often is not that of the request.
+  const href = escapeXml(urls.hrefOf(error.lock.path));
   return { message, code, condition: `<D:lock-token-submitted><D:href>${href}</D:href></D:lock-token-submitted>` };
 }

@@ -85,7 +85,7 @@ export class DavUrls {
   }
 
   /** Returns the URL path of a file or folder. */
-  hrefOf(path: FilePath | FolderPath): string {
+  hrefOf(path: string): string {
     return `${this.#publicPath}/${encodePath(path)}`;
   }
 
