@@ -85,8 +85,10 @@ describe('WebDAV', () => {
       assert.equal(status, 401);
       assert.match(String(headers['www-authenticate']), /Basic realm="Holdall"/);
       // The body is read only for users who have a permission.
-      const withBody = { method: 'PROPFIND', headers: { depth: '0' }, body: 'no XML' };
-      assert.equal((await service.asAnonymous(path, withBody)).status, 401);
+      for (const method of ['PROPFIND', 'PROPPATCH', 'LOCK']) {
+        const withBody = { method, headers: { depth: '0' }, body: 'no XML' };
+        assert.equal((await service.asAnonymous(path, withBody)).status, 401, method);
+      }
     }
   });
 

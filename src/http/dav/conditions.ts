@@ -6,7 +6,17 @@ import { evaluatePreconditions, hasPreconditions, quoteEtag } from '../precondit
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { type IfCondition, type IfList, uuidOf } from './if-header.ts';
-import { findFile, type Target } from './targets.ts';
+import { findFile, pathOf, type Target } from './targets.ts';
+
+/**
+ * Throws `AccessDenied` for an anonymous user without any permission, also in a folder that only leads to folders for everyone.
+ * Most clients send credentials only after a 401, and would otherwise never show the other folders. Called before the body is
+ * read, because parsing XML costs time.
+ */
+export function requireCredentials({ files, holder, target }: DavContext, action: string): void {
+  if (holder.user !== undefined || files.hasPermission(pathOf(target)) || files.hasPermission(target.folder)) return;
+  files.requireRead(action, target.folder);
+}
 
 /**
  * Throws 412 if the header `If` does not hold. Returns the condition on the file of the request that made it hold, so that a

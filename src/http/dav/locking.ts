@@ -7,7 +7,7 @@ import { type FilePath, isFolder } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { accessOf } from '../access/request-access.ts';
 import { requireClutterAllowed } from './clutter.ts';
-import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
+import { requireCredentials, requireIf, requireParent, requirePreconditions } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -29,6 +29,7 @@ const MAX_OWNER_LENGTH = 2000;
 /** LOCK (RFC 4918, section 9.10): locks a file or folder, or refreshes a lock. Creates an empty file where nothing exists. */
 export async function lock(context: DavContext): Promise<FastifyReply> {
   const { files, target, holder } = context;
+  requireCredentials(context, 'lock');
   context.requireWritable();
   const timeoutSeconds = parseTimeout(context.header('timeout'));
   const body = await context.readBody();

@@ -5,6 +5,7 @@ import type { Property, PropertyName } from '../../dav/properties.ts';
 import { isStoreError } from '../../model/error.ts';
 import { encodePath, type FolderPath, ROOT } from '../../model/path.ts';
 import type { Entry, Listing, Space } from '../../model/store.ts';
+import { requireCredentials } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -15,7 +16,7 @@ import {
   needsSpace,
   type PropertyReader,
 } from './live-properties.ts';
-import { findEntry, pathOf, requireEntry } from './targets.ts';
+import { findEntry, requireEntry } from './targets.ts';
 import {
   childOf,
   DAV_NAMESPACE,
@@ -61,8 +62,7 @@ export async function propfind(context: DavContext): Promise<FastifyReply> {
       '<D:propfind-finite-depth/>',
     );
   }
-  // Before the body, whose XML costs time.
-  requireCredentials(context);
+  requireCredentials(context, 'list');
   const wanted = parseBody(await context.readBody());
   const first = await findFirst(context, depth);
   const space = asksForSpace(wanted) && files.canList(ROOT) ? await files.space() : undefined;
@@ -93,15 +93,6 @@ async function joinedIfSmall(document: AsyncGenerator<Buffer>): Promise<Buffer |
     yield* document;
   };
   return Readable.from(all(), STREAMED);
-}
-
-/**
- * Throws `AccessDenied` for an anonymous user in a folder that only leads to folders for everyone. Most clients send credentials
- * only after a 401, and would otherwise never show the other folders.
- */
-function requireCredentials({ files, holder, target }: DavContext): void {
-  if (holder.user !== undefined || files.hasPermission(pathOf(target)) || files.hasPermission(target.folder)) return;
-  files.requireRead('list', target.folder);
 }
 
 /** What a response begins with: the entry itself and, with `Depth: 1`, the first page of its folder. */

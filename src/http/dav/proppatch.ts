@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { requireUnlocked } from '../../dav/lockable-files.ts';
 import type { PropertyChange, PropertyName } from '../../dav/properties.ts';
-import { requireIf, requirePreconditions } from './conditions.ts';
+import { requireCredentials, requireIf, requirePreconditions } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -32,6 +32,7 @@ const ACCEPTED_ONLY: readonly string[] = ['Win32LastModifiedTime', 'Win32LastAcc
 /** PROPPATCH (RFC 4918, section 9.2): sets and removes properties of a file or folder, all or none. */
 export async function proppatch(context: DavContext): Promise<FastifyReply> {
   const { files, target, reply, environment } = context;
+  requireCredentials(context, 'set properties');
   context.requireWritable();
   const changes = parseBody(await context.readBody());
   const entry = await requireEntry(files, target);
