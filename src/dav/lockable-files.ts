@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { DatabaseFault } from '../database/engine.ts';
 import type { Files } from '../files/files.ts';
 import type { IncomingFile, UploadTarget } from '../files/upload.ts';
 import { exists, isStoreError } from '../model/error.ts';
@@ -24,7 +25,7 @@ const CHECK_LIFETIME_MS = 100;
 /**
  * The files of one user, without the changes that locks forbid: they throw `locked`. Locks end with their file or folder.
  * Properties follow it to copies and moves, and end with it. While the database is unavailable, files can be changed as
- * if nothing were locked. `Required` makes a new member of `Files` a type error here, also if it is optional.
+ * if nothing were locked; while it is only busy, changes fail. `Required` makes a new member of `Files` a type error here, also if it is optional.
  */
 export class LockableFiles implements Required<Files> {
   readonly #files: Files;
@@ -322,8 +323,12 @@ async function findObstacleAbove(
   return undefined;
 }
 
-/** Returns undefined for the error of an unavailable database. Throws any other error. */
+/**
+ * Returns undefined for the error of an unavailable database. Throws any other error, also that of a busy database: a user could
+ * otherwise overload it to write under the locks of others.
+ */
 function ignoreOutage(error: unknown): undefined {
-  if (isStoreError(error) && error.code === 'database-unavailable') return undefined;
+  const isUnavailable = isStoreError(error) && error.code === 'database-unavailable';
+  if (isUnavailable && !(error.cause instanceof DatabaseFault && !error.cause.isOutage)) return undefined;
   throw error;
 }

@@ -39,6 +39,26 @@ describe('A PostgreSQL database', { concurrency: CONCURRENT_TESTS }, () => {
     await untilAvailable(database);
   });
 
+  it('fails a query that finds no free connection, and stays available', async (t) => {
+    const { database, kinds } = await start(t, (await create()).url);
+    const { promise: end, resolve: release } = Promise.withResolvers<void>();
+    const begun = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+    const running = begun.map(({ resolve }) =>
+      database.transaction(async (db) => {
+        await sql`select 1`.execute(db);
+        resolve();
+        await end;
+      }),
+    );
+    await Promise.all(begun.map(({ promise }) => promise));
+    await assertUnavailable(database);
+    assert.ok(database.isAvailable);
+    release();
+    await Promise.all(running);
+    await database.run((db) => sql`select 1`.execute(db));
+    assert.deepEqual(kinds(), [undefined]);
+  });
+
   it('is unavailable with a wrong password, which no message contains', async (t) => {
     const { url } = await create();
     const wrong = url.replace(POSTGRES_PASSWORD, 'another-secret');

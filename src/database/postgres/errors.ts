@@ -40,15 +40,20 @@ function ofServer({ code = '' }: DatabaseError): (typeof FAULTS)[string] | undef
   return FAULTS[code] ?? FAULTS[code.slice(0, 2)];
 }
 
+/** The error of a query that waits too long for a connection of the pool, `pg-pool/index.js`: others use all of them. */
+const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
+
 /** Errors of the client without a code: https://github.com/brianc/node-postgres, `pg/lib/client.js` and `pg-pool`. */
 const CLIENT_ERRORS =
-  /^(?:Connection terminated|timeout e(?:xceeded|xpired)|Query read timeout|Client has encountered a connection error|Client was closed|The server does not support SSL|Cannot use a pool)/;
+  /^(?:Connection terminated|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|The server does not support SSL|Cannot use a pool)/;
 
 function ofConnection(error: unknown): (typeof FAULTS)[string] | undefined {
   const code = systemErrorCode(error);
   if (code !== undefined && /^(?:E[A-Z_]+|(?:CERT|UNABLE|SELF|DEPTH|ERR_(?:SSL|TLS))_\w+)$/.test(code)) {
     return ['unreachable', `can't be reached (${code})`];
   }
-  if (!(error instanceof Error) || !CLIENT_ERRORS.test(error.message)) return undefined;
+  if (!(error instanceof Error)) return undefined;
+  if (error.message === POOL_TIMEOUT) return ['busy', 'has not completed other queries in time'];
+  if (!CLIENT_ERRORS.test(error.message)) return undefined;
   return ['unreachable', `can't be reached (${error.message.replace(/\.$/, '')})`];
 }
