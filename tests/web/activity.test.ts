@@ -20,7 +20,7 @@ async function send(site: Site, path: string, method: string, body?: object): Pr
 
 test('The details show what happened to a folder and a file at once, and undo it', async (t) => {
   const files = { 'a.txt': 'a', 'Docs/b.txt': 'b' };
-  const { site, page } = await openSite(t, { files, settings: { TRASH_DAYS: '30' } });
+  const { site, page } = await openSite(t, { files, settings: { TRASH_DAYS: '30' }, isOwn: true });
   await page.getByRole('button', { name: 'Details' }).click();
   const sheet = page.getByRole('complementary', { name: 'Details' });
   const list = sheet.getByRole('list');

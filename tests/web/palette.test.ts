@@ -10,7 +10,8 @@ export const needs: readonly Need[] = ['browser'];
 
 describe('The command palette', () => {
   it('runs actions, opens folders and files, and completes paths', async (t) => {
-    const { page } = await openSite(t, { files: FILES, visit: { expectedErrors: [/404/] } });
+    // The palette also finds files in the log of changes.
+    const { page } = await openSite(t, { files: FILES, isOwn: true, visit: { expectedErrors: [/404/] } });
     const palette = page.getByRole('dialog', { name: 'Command palette' });
     const field = palette.getByRole('combobox');
     const options = palette.getByRole('option');

@@ -41,7 +41,10 @@ export interface SiteOptions {
   readonly cors?: boolean;
   /** The access file. Default: none, so that loopback clients have all permissions. */
   readonly access?: SiteAccess;
-  /** Starts a service for this test alone: for tests that leave state in the service, such as throttled sign-ins. */
+  /**
+   * Starts a service for this test alone: for tests that leave state in the service, such as throttled sign-ins, and for those
+   * that need an empty log of changes.
+   */
   readonly isOwn?: boolean;
 }
 
@@ -56,9 +59,9 @@ export interface SiteAccess {
 }
 
 /**
- * Returns a running service whose store has exactly these files. On disk, tests of one file with the same settings and
- * access file share a service, one after the other. A service that a test stops, restarts or gives another access file
- * ends with that test.
+ * Returns a running service whose store has exactly these files. On disk, tests of one process with the same settings
+ * and access file share a service with its log of changes, one after the other. The runner decides which files share a
+ * process. A service that a test stops, restarts or gives another access file ends with that test.
  */
 export async function startSite(t: TestContext, options: SiteOptions): Promise<Site> {
   const { files = {} } = options;
