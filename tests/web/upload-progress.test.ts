@@ -54,7 +54,7 @@ describe('Uploads in progress', () => {
   it('continue large files where they were, after the service is killed and the page is reloaded', async (t) => {
     const settings = { UPLOAD_CHUNK_SIZE: '128KiB' };
     const { site, page } = await openSite(t, { settings, isOwn: true, visit: { expectedErrors: [/.*/] } });
-    const content = randomBytes(1_000_000);
+    const content = randomBytes(3_000_000);
     const path = join(await temporaryFolder(t), 'large ü.bin');
     await writeFile(path, content);
     const choose = async () => {
@@ -68,7 +68,8 @@ describe('Uploads in progress', () => {
       if (offset !== undefined) offsets.push(Number(offset));
     });
     page.on('dialog', (dialog) => void dialog.accept());
-    await throttleUploads(page, 400_000);
+    // Slow enough that the file is not complete before the page is reloaded.
+    const session = await throttleUploads(page, 400_000);
     await choose();
     await until('two parts are stored', () => parts() >= 2);
     await site.kill();
@@ -78,6 +79,7 @@ describe('Uploads in progress', () => {
     await page.reload();
     await page.locator('html[data-listing="complete"]').waitFor();
     assert.deepEqual(await site.paths(), [], 'nothing is visible before the end');
+    await session.detach();
     await choose();
     await row(page, 'large ü.bin').waitFor();
     assert.ok((await site.read('large ü.bin')).equals(content));
