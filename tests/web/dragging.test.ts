@@ -11,6 +11,7 @@ import {
   dragPaths,
   dragUntil,
   dropPaths,
+  keepFoldersClosed,
   localFolder,
   pasteFile,
   storedText,
@@ -68,6 +69,7 @@ describe('Dragged entries', () => {
     });
     await page.reload();
     await page.locator('html[data-listing="complete"]').waitFor();
+    const letFoldersOpen = await keepFoldersClosed(page);
     const isPreventedByTouch = await name(page, 'b.txt').evaluate((element) => {
       element.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'touch', pointerId: 7, bubbles: true }));
       const start = new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true, cancelable: true });
@@ -79,7 +81,7 @@ describe('Dragged entries', () => {
 
     const before = await site.paths();
     await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
-    // A folder below the mouse opens after a moment, and the first drag loads the code of the hint.
+    // The first drag loads the code of the hint.
     await until('the code of the hint is loaded', () =>
       page.evaluate(() => performance.getEntriesByType('resource').some((asset) => asset.name.includes('drop-hint'))),
     );
@@ -117,6 +119,7 @@ describe('Dragged entries', () => {
 
     // A folder below the pointer opens. When the drag is cancelled, the page returns from it.
     await page.keyboard.press('Escape');
+    await letFoldersOpen();
     await drag(page, name(page, 'b.txt'), row(page, 'box/'));
     await row(page, 'box/inner/').waitFor();
     await page.keyboard.press('Escape');
@@ -127,6 +130,7 @@ describe('Dragged entries', () => {
 
     await drag(page, name(page, 'b.txt'), row(page, 'box/'));
     await row(page, 'box/inner/').waitFor();
+    await keepFoldersClosed(page);
     await moveTo(page, row(page, 'box/inner/'));
     await waitForHint(page, /Move 1 item to .*inner/, row(page, 'box/inner/'));
     await page.mouse.up();

@@ -13,7 +13,15 @@ import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
 import { type Site, startSite } from './site.ts';
-import { dropPaths, openFileChooser, tray, trayShows, uploadRow, waitWhileRepeating } from './uploading.ts';
+import {
+  dropPaths,
+  keepFoldersClosed,
+  openFileChooser,
+  tray,
+  trayShows,
+  uploadRow,
+  waitWhileRepeating,
+} from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -88,6 +96,7 @@ function undoButton(page: Page, name: string): Locator {
 }
 
 async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
+  await keepFoldersClosed(page);
   await from.hover();
   await page.mouse.down();
   const box = await boxOf(to);

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { CDPSession, FileChooser, Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { DWELL_MS } from '../../web/src/features/dragging/drop-target.ts';
 import type { Site } from './site.ts';
 
 /** A file on the user's device. */
@@ -105,6 +106,19 @@ export async function dragPaths(
   types?: readonly DragType[],
 ): Promise<void> {
   await dispatchDrag(page, await pointOf(target), files, types);
+}
+
+/**
+ * Keeps folders closed below a drag, which on a slow machine rests there for longer. Returns a function that lets the page open
+ * them again.
+ */
+export async function keepFoldersClosed(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate((dwell) => {
+    const { setTimeout: real } = window;
+    const start = (run: () => void, delay?: number) => real(run, delay === dwell ? 2 ** 31 - 1 : delay);
+    Object.assign(window, { setTimeout: start, realSetTimeout: real });
+  }, DWELL_MS);
+  return () => page.evaluate('void (window.setTimeout = window.realSetTimeout)');
 }
 
 type DragType = 'dragEnter' | 'dragOver' | 'dragCancel' | 'drop';

@@ -45,7 +45,7 @@ interface Point {
 }
 
 /** Milliseconds that the drag must rest on a folder. */
-const DWELL_MS = 700;
+export const DWELL_MS = 700;
 
 /** Pixels that the pointer must move after a folder has opened, before the next one can open. */
 const MIN_MOVE = 8;
