@@ -78,6 +78,11 @@ export async function renameByKeyboard(page: Page, name: string): Promise<void> 
   await typeName(page, name);
 }
 
+/** Types the beginning of a name in a list. At once, because a pause would begin another name. */
+export async function typeAhead(page: Page, letters: string): Promise<void> {
+  await Promise.all([...letters].map((key) => page.keyboard.press(key)));
+}
+
 /** Types into the name field once it is there, and confirms the name. */
 export async function typeName(page: Page, name: string): Promise<void> {
   await waitForElementFocus(page.locator('.name-field input'));

@@ -10,7 +10,17 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { boxOf, boxOfText, button, choose, row, selectedPaths, shownNames, waitForFocus } from './elements.ts';
+import {
+  boxOf,
+  boxOfText,
+  button,
+  choose,
+  row,
+  selectedPaths,
+  shownNames,
+  typeAhead,
+  waitForFocus,
+} from './elements.ts';
 import { DESKTOP, openSite, visitSite } from './open-site.ts';
 import { FOLDER_FILES as FILES, HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
@@ -335,8 +345,7 @@ describe('The selection', () => {
     await assertState('zebra.bin', ['album/', 'Music/', 'zebra.bin']);
     await page.keyboard.press('PageUp');
     await assertState('album/', ['album/']);
-    // At once, because a pause would begin another name.
-    await Promise.all('file 1'.split('').map((key) => page.keyboard.press(key)));
+    await typeAhead(page, 'file 1');
     await assertState('file 1.txt', ['file 1.txt']);
     await page.keyboard.press('Control+a');
     await becomes(async () => (await selectedPaths(page)).length, 9);

@@ -8,7 +8,7 @@ import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
-import { boxOf, longPress, row, typeName, waitForFocus } from './elements.ts';
+import { boxOf, longPress, renameByKeyboard, row, typeAhead, typeName, waitForFocus } from './elements.ts';
 import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
@@ -250,17 +250,15 @@ describe('A new user', () => {
       await waitForFocus(page, 'Holidays/balcony.jpg');
 
       await press('Home');
-      await page.keyboard.type('coast');
-      await press('F2');
-      await page.getByRole('textbox', { name: 'New name for' }).waitFor();
-      await page.keyboard.type('sea');
-      await press('Enter');
+      await typeAhead(page, 'coast');
+      await waitForFocus(page, 'Holidays/coast.jpg');
+      await renameByKeyboard(page, 'sea');
       await untilStored(site, 'Holidays/sea.jpg');
       await untilDeleted(site, 'Holidays/coast.jpg');
       await waitForFocus(page, 'Holidays/sea.jpg');
 
       await press('Home');
-      await page.keyboard.type('lake');
+      await typeAhead(page, 'lake');
       await waitForFocus(page, 'Holidays/lake.png');
       await press('Control+x', 'Alt+ArrowUp');
       await row(page, 'Holidays/').waitFor();
@@ -275,10 +273,11 @@ describe('A new user', () => {
       await untilDeleted(site, 'lake.png');
 
       await pressUntilFocused(page, 'F6', 'an entry');
-      await page.keyboard.type('holi');
+      await typeAhead(page, 'holi');
       await press('Enter');
-      await row(page, 'Holidays/sea.jpg').waitFor();
-      await press('Home', 'Shift+ArrowDown', 'Shift+ArrowDown', 'Delete');
+      await waitForFocus(page, 'Holidays/alps at dawn.jpg');
+      // The folder shows its photos in rows.
+      await press('Home', 'Shift+ArrowRight', 'Shift+ArrowRight', 'Delete');
       await page.getByRole('button', { name: 'Delete 3 items' }).waitFor();
       await pressUntilFocused(page, 'Tab', 'Delete 3 items');
       await press('Enter');
