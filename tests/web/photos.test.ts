@@ -92,7 +92,7 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
 
   // The viewer shows the photos in the same order.
   await row(page, 'k.jpg').dblclick();
-  await page.getByRole('dialog').waitFor();
+  await page.getByRole('dialog').locator('.picture.loaded').waitFor();
   await page.keyboard.press('ArrowRight');
   await becomes(() => new URL(page.url()).searchParams.get('preview'), 'b.jpg');
 

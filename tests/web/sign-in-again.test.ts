@@ -54,8 +54,10 @@ describe('A page whose session expired', () => {
     await page.evaluate(() => window.dispatchEvent(new Event('focus')));
     await rejected;
     await button(page, 'Sign in').waitFor();
+    const field = page.getByRole('textbox', { name: 'New name' });
+    await waitForElementFocus(field);
     await page.keyboard.type('wolf');
-    assert.equal(await page.getByRole('textbox', { name: 'New name' }).inputValue(), 'wolf.txt');
+    assert.equal(await field.inputValue(), 'wolf.txt');
     await page.keyboard.press('Escape');
     // The page still offers what the user could do: doing it asks for the sign-in.
     await row(page, 'photos/dog.txt').click({ button: 'right' });
