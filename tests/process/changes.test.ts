@@ -38,9 +38,9 @@ describe('The changes of a service with two workers', () => {
       await until('all streams have the change', () => streams.every(({ text }) => text.includes(`"${round}.txt"`)));
       durations.push(performance.now() - uploaded);
     }
-    // Without messages between the workers, it is the time of a poll in most rounds.
-    const [, , median = Number.NaN] = durations.toSorted((left, right) => left - right);
-    assert.ok(median < 1000, durations.join(', '));
+    // Without messages between the workers, all rounds except the first would take the time between two polls, at least
+    // 1.5 seconds: each begins when the last worker has just polled. On a busy machine, a round can take longer than usual.
+    assert.ok(Math.min(...durations.slice(1)) < 1000, durations.join(', '));
   });
 
   it('include those of other programs once, with WATCH_CHANGES', async (t) => {

@@ -63,9 +63,9 @@ it('Three replicas on PostgreSQL, behind nginx, have one change log', async (t) 
       await untilAllHave(`${round}.txt`);
       durations.push(performance.now() - uploaded);
     }
-    // Without notifications between the replicas, it would be the time of a poll, two seconds.
-    const median = durations.toSorted((left, right) => left - right)[durations.length / 2] ?? Number.NaN;
-    assert.ok(median < 1000, durations.join(', '));
+    // Without notifications between the replicas, all rounds except the first would take the time between two polls, at least
+    // 1.5 seconds: each begins when the last replica has just polled. On a busy machine, a round can take longer than usual.
+    assert.ok(Math.min(...durations.slice(1)) < 1000, durations.join(', '));
   });
 
   await t.test('which misses and repeats nothing while they restart', async () => {
