@@ -7,6 +7,8 @@ import type { Operation } from './operations.ts';
 
 /** Clients at work, all at once. */
 export interface Load {
+  /** The folder in which the clients work. */
+  readonly home: string;
   /** Every request so far. */
   operations(): Operation[];
   /** Whether each client has had an answer of this many requests in a row, since this time of `performance.now()`. */
@@ -40,6 +42,7 @@ export function startLoad(service: Service, home: string, { clientsOfRole, rest 
   working.catch(() => {});
 
   return {
+    home,
     operations: () => clients.flatMap(({ operations }) => operations),
     isServed: (since, inARow) =>
       clients.every(({ operations }) => {

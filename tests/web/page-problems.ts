@@ -61,10 +61,10 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
 }
 
 /**
- * What a page requests by itself at any time, also from a service that a test has just stopped: it reconnects to the stream
- * of changes, and reads the locks shortly after each change.
+ * What a page requests by itself at any time, also from a service that a test stops or has just stopped: it reconnects to the
+ * stream of changes, and reads the locks shortly after each change.
  */
-const LOST_BY_STOP = /net::ERR_\w+ \(.*\/-\/(?:changes|locks)\?/;
+const LOST_BY_STOP = /(?:net::ERR_\w+|status of 503 .*) \(.*\/-\/(?:changes|locks)\?/;
 
 interface Judged {
   readonly problems: readonly string[];
