@@ -12,7 +12,16 @@ import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
 import type { Site } from './site.ts';
-import { dropPaths, localFolder, openFileChooser, throttleUploads, tray, trayShows, uploadRow } from './uploading.ts';
+import {
+  countUploadRecords,
+  dropPaths,
+  localFolder,
+  openFileChooser,
+  throttleUploads,
+  tray,
+  trayShows,
+  uploadRow,
+} from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -41,7 +50,7 @@ describe('Unfinished uploads after a reload', () => {
       offsets.toSorted((left, right) => left - right),
       'no acknowledged byte is sent again',
     );
-    await until('nothing is remembered', async () => (await remembered(page)) === 0);
+    await until('nothing is remembered', async () => (await countUploadRecords(page)) === 0);
   });
 
   it('ask for the permission to read the files, in only one tab', async (t) => {
@@ -147,19 +156,6 @@ async function reloadDuringUpload(page: Page, site: Site, release: () => Promise
 
 async function choose(page: Page, button: Locator, files: readonly string[]): Promise<void> {
   await (await openFileChooser(page, () => button.click())).setFiles([...files]);
-}
-
-/** Returns how many records of uploads the browser has. */
-function remembered(page: Page): Promise<number> {
-  return page.evaluate(async () => {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    const opening = indexedDB.open('holdall');
-    opening.addEventListener('success', () => {
-      const counting = opening.result.transaction('uploads').objectStore('uploads').count();
-      counting.addEventListener('success', () => resolve(counting.result));
-    });
-    return promise;
-  });
 }
 
 const parts = (site: Site) => site.log().filter(({ method, status }) => method === 'PATCH' && status === 204);

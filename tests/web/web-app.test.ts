@@ -27,7 +27,7 @@ import {
   UNAUTHORIZED,
 } from './signing-in.ts';
 import { startSite } from './site.ts';
-import { storedText, testFile, trayShows } from './uploading.ts';
+import { countUploadRecords, storedText, testFile, trayShows } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -41,7 +41,13 @@ async function waitForWorker(page: Page): Promise<void> {
   );
 }
 
-/** Returns what the worker has stored: the paths of all responses, by the version of the worker. */
+/** Returns the names of all caches. */
+const cacheNames = (page: Page): Promise<string[]> => page.evaluate(async () => (await caches.keys()).toSorted());
+
+/**
+ * Returns what the worker has stored: the paths of all responses, by the version of the worker. Creates each cache again that is
+ * deleted meanwhile.
+ */
 function cached(page: Page): Promise<Record<string, string[]>> {
   return page.evaluate(async () => {
     const names = await caches.keys();
@@ -184,10 +190,7 @@ it('Without a connection, an offline page of the newest build continues by itsel
     stored.map((path) => path.slice(path.lastIndexOf('/') + 1)).find((name) => /^offline.*js$/.test(name)) ?? '',
   );
   await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
-  await becomes(
-    async () => Object.keys(await cached(page)).toSorted(),
-    ['holdall /team/ next', 'of another application'],
-  );
+  await becomes(() => cacheNames(page), ['holdall /team/ next', 'of another application']);
   const upgraded = (await cached(page))['holdall /team/ next'] ?? [];
   assert.ok(upgraded.includes('/team/-/assets/offline-next.js'), upgraded.join());
 
@@ -211,7 +214,7 @@ it('Without a connection, an offline page of the newest build continues by itsel
   await site.restart({ INSTALLABLE: 'false' });
   await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
   await becomes(() => page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
-  assert.deepEqual(Object.keys(await cached(page)), ['of another application']);
+  assert.deepEqual(await cacheNames(page), ['of another application']);
 });
 
 /** Shares as another app does: the browser sends a form by a navigation. */
@@ -322,6 +325,7 @@ it('A share stays until it is uploaded, only its first reader can see it, and si
   await page.route('**/upload', () => {});
   await button(dialog, 'Save here').click();
   await row(page, 'Docs/old.txt').waitFor();
+  await until('the upload is remembered', async () => (await countUploadRecords(page)) === 1);
   await page.goto(root);
   await page.unrouteAll();
   await waitForMessage(page, '1 unfinished upload');
