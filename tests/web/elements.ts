@@ -151,8 +151,14 @@ export async function longPress(page: Page, path: string): Promise<void> {
   await cdp.detach();
 }
 
-/** Moves a finger from one point of the window to another. */
+/** Moves a finger from one point of the window to another, once the page reacts to swipes. */
 export async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
+  // While the picture grows out of its tile, the browser gives touches to the page below the viewer.
+  await page.locator('html:not(.page-transition)').waitFor();
+  // An element begins to listen after the frame in which it is shown.
+  await page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))),
+  );
   const cdp = await page.context().newCDPSession(page);
   // The timestamps determine the speed of the swipe, also on a slow machine.
   let timestamp = Date.now() / 1000;

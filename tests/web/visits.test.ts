@@ -82,8 +82,6 @@ describe('A visitor on a phone', () => {
     const viewer = page.getByRole('dialog');
     await row(page, 'alps at dawn.jpg').tap();
     await viewer.getByRole('img', { name: 'alps at dawn.jpg' }).waitFor();
-    // While the picture grows out of its tile, the browser gives touches to the page below the viewer.
-    await page.locator('html:not(.page-transition)').waitFor();
     await swipe(page, [300, 300], [60, 300]);
     await viewer.getByRole('img', { name: 'balcony.jpg' }).waitFor();
     await button(viewer, 'Close').tap();
