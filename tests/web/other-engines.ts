@@ -222,5 +222,5 @@ const waitForElementFocus = (path: string) => `document.activeElement?.dataset.p
 
 /** Waits until an expression is true in the page. */
 function isTrue(engine: Engine, expression: string): Promise<boolean> {
-  return until(`${expression} is true`, async () => (await engine.evaluate(expression)) === true, 10);
+  return until(`${expression} is true`, async () => (await engine.evaluate(expression)) === true);
 }
