@@ -2,6 +2,7 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
 import type { Dragging } from '../features/dragging/drag-state.ts';
 import { createDragging } from '../features/dragging/dragging.ts';
+import { NameField } from '../features/folder/lazy-name-field.ts';
 import { preloadView } from '../features/folder/views.ts';
 import type { Details, Retention } from '../features/models.ts';
 import type { Account } from '../model/account/account.ts';
@@ -141,6 +142,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     hasTrash,
     language,
     links,
+    loadNameField: NameField.load,
     messages,
     permissions,
     places,

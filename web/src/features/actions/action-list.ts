@@ -18,7 +18,6 @@ import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
-import { NameField } from '../folder/lazy-name-field.ts';
 import type { Details } from '../models.ts';
 import type { ActionProperties } from './use-actions.ts';
 import { withLoaded } from './with-loaded.ts';
@@ -37,6 +36,7 @@ export interface ActionModels {
   readonly hasTrash: boolean;
   readonly language: ReadonlySignal<Language>;
   readonly links: Links | null;
+  readonly loadNameField: () => Promise<void>;
   readonly messages: Messages;
   readonly permissions: Permissions;
   readonly places: Places | null;
@@ -400,7 +400,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
 
 /** Opens the name field of an entry. */
 function rename(models: ActionModels, path: string): Promise<void> {
-  return withLoaded(models, NameField.load, () => {
+  return withLoaded(models, models.loadNameField, () => {
     models.changes.renaming.value = path;
   });
 }
