@@ -12,7 +12,7 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  */
 const ON_DEMAND = {
   activity: 3_700,
-  'change-model': 13_100,
+  'change-model': 13_700,
   'connect-dialog': 10_000,
   drawer: 6_600,
   'dialog-prompts': 5_200,

@@ -65,6 +65,129 @@ describe('Undo', () => {
     });
   }
 
+  describe('while a change is in progress', () => {
+    /** A scene in which `a` is renamed to `b`, and then to `c`: that request waits for the gate. */
+    const createSlowScene = async () => {
+      const gate = Promise.withResolvers<void>();
+      const scene = await createChangeScene({
+        files: { a: 'mine', other: '' },
+        override: ({ rename }) => ({
+          async rename(path, newName, options) {
+            if (newName === 'c') await gate.promise;
+            return rename(path, newName, options);
+          },
+        }),
+      });
+      await scene.rename('a', 'b');
+      const renaming = scene.rename('b', 'c');
+      const finish = async () => {
+        gate.resolve();
+        await renaming;
+        await settle();
+      };
+      return { ...scene, gate, finish };
+    };
+    const paths = ({ stored }: ChangeScene) => [...stored.keys()].toSorted();
+
+    it('waits for its end, and does not undo the change before it', async () => {
+      const scene = await createSlowScene();
+      await undoLast(scene);
+      assert.deepEqual(
+        [paths(scene), scene.shown()],
+        [
+          ['b', 'other'],
+          ['c', 'other'],
+        ],
+      );
+      mock.timers.tick(1_000);
+      assert.deepEqual(scene.shownTexts().at(-1), 'Waiting for the last change to finish');
+      await scene.finish();
+      assert.deepEqual(
+        [paths(scene), scene.shown()],
+        [
+          ['b', 'other'],
+          ['b', 'other'],
+        ],
+      );
+      assert.deepEqual([scene.undos.value.length, scene.redos.value.length], [1, 1]);
+      assert.deepEqual(scene.shownTexts(), ['“a” renamed to “b”'], 'The messages of the change have no button left.');
+      await redoLast(scene);
+      assert.deepEqual(paths(scene), ['c', 'other']);
+    });
+
+    it('twice undoes the change before it afterwards', async () => {
+      const scene = await createSlowScene();
+      await undoLast(scene);
+      await undoLast(scene);
+      assert.deepEqual(paths(scene), ['b', 'other']);
+      await scene.finish();
+      assert.deepEqual(
+        [paths(scene), scene.shown()],
+        [
+          ['a', 'other'],
+          ['a', 'other'],
+        ],
+      );
+      assert.deepEqual([scene.undos.value.length, scene.redos.value.length], [0, 2]);
+    });
+
+    it('undoes a later change at once', async () => {
+      const scene = await createSlowScene();
+      await scene.rename('other', 'another');
+      await undoLast(scene);
+      assert.deepEqual(paths(scene), ['b', 'other']);
+      await scene.finish();
+      assert.deepEqual(paths(scene), ['c', 'other']);
+      await undoLast(scene);
+      assert.deepEqual(paths(scene), ['b', 'other']);
+    });
+
+    it('undoes nothing when the change fails', async () => {
+      const scene = await createSlowScene();
+      await undoLast(scene);
+      scene.gate.reject(refusal('internal-error', 'Something went wrong.'));
+      await settle();
+      assert.deepEqual(
+        [paths(scene), scene.shown()],
+        [
+          ['b', 'other'],
+          ['b', 'other'],
+        ],
+      );
+      await undoLast(scene);
+      assert.deepEqual(paths(scene), ['a', 'other']);
+    });
+
+    it('is cancelled by a redo', async () => {
+      const scene = await createSlowScene();
+      await undoLast(scene);
+      await redoLast(scene);
+      await scene.finish();
+      assert.deepEqual([paths(scene), scene.undos.value.length, scene.redos.value.length], [['c', 'other'], 2, 0]);
+    });
+  });
+
+  it('that is in progress is redone once it has ended', async () => {
+    const gate = Promise.withResolvers<void>();
+    const scene = await createChangeScene({
+      files: { a: '', b: '' },
+      override: overrideUndo(async (send, change) => {
+        if (change === 'change-1') await gate.promise;
+        return send();
+      }),
+    });
+    await scene.rename('a', 'one');
+    await scene.rename('b', 'two');
+    await undoLast(scene);
+    await undoLast(scene);
+    assert.deepEqual([...scene.stored.keys()].toSorted(), ['b', 'one']);
+    await redoLast(scene);
+    assert.deepEqual([...scene.stored.keys()].toSorted(), ['b', 'one'], 'The older undo is not redone.');
+    gate.resolve();
+    await settle();
+    assert.deepEqual([[...scene.stored.keys()].toSorted(), scene.redos.value.length], [['b', 'one'], 1]);
+  });
+
   it('of a folder that needs a trash is not offered without one', async () => {
     const scene = await createChangeScene({
       files: { 'photos/1.jpg': '1', 'to/': '', 'other/photos/2.jpg': '2' },

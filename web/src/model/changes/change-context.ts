@@ -12,6 +12,7 @@ import type { PathLocks } from '../path-locks.ts';
 import type { Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
+import { UndoQueue } from './undo-queue.ts';
 
 export interface ChangesOptions {
   readonly service: ChangeService;
@@ -44,6 +45,7 @@ export interface SharedState {
 export interface BaseContext extends ChangesOptions, Pick<SharedState, 'undos' | 'redos' | 'trashChanges'> {
   readonly prompts: Prompts;
   readonly operations: Operations;
+  readonly undoQueue: UndoQueue;
   /** Returns the error of a change that was not started because an earlier change failed. */
   readonly dependencyError: () => ServiceError;
   /** Refreshes the shown folder if it is one of the changed folders or inside a removed one, unless it is large. */
@@ -72,7 +74,12 @@ export interface ChangeContext extends BaseContext {
    * Makes changes undoable by Ctrl+Z, and by the returned button of their message. They are undone together, the last one
    * first. Returns undefined if none can be undone.
    */
-  offerUndo(changes: readonly Undoable[]): Message['action'];
+  readonly offerUndo: (changes: readonly Undoable[]) => Message['action'];
+  /**
+   * Makes a change that Ctrl+Z also undoes while it is in progress: once it has ended, and without undoing the change before it. The
+   * change calls the `offerUndo` that it gets.
+   */
+  trackChange<Result>(change: (offerUndo: ChangeContext['offerUndo']) => Promise<Result>): Promise<Result>;
 }
 
 /** The HTTP status "Failed Dependency", for changes that were not started. The service itself never sends it. */
@@ -91,6 +98,7 @@ export function createChangeContext(
     ...state,
     prompts,
     dependencyError,
+    undoQueue: new UndoQueue(),
     operations: createOperations({ running, pathLocks, dependencyError }),
     refresh(changed, removed = []) {
       const shown = folder.path.value;

@@ -14,7 +14,7 @@ import { moveEntriesToTrash, removeEntries } from './remove.ts';
 import { type Draft, renameEntry } from './rename.ts';
 import { transfer, transferElsewhere } from './transfer.ts';
 import { RetryableTransfers, type TransferKind } from './transfer-requests.ts';
-import { offerUndo } from './undo.ts';
+import { offerUndo, trackChange } from './undo.ts';
 
 /** The state of changes that the page shows. */
 export interface ChangesState extends SharedState {
@@ -45,7 +45,11 @@ export interface ChangeModel {
 
 export function createChangeModel(options: ChangesOptions, state: ChangesState, prompts: Prompts): ChangeModel {
   const base = createChangeContext(options, prompts, state);
-  const shared: ChangeContext = { ...base, offerUndo: (changes) => offerUndo(base, changes) };
+  const shared: ChangeContext = {
+    ...base,
+    offerUndo: (changes) => offerUndo(base, changes),
+    trackChange: (change) => trackChange(base, change),
+  };
   const context = { ...shared, ...state, transfers: new RetryableTransfers(shared) };
   const create = (path: string) => createFolder(context, path);
   return {

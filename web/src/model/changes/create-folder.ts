@@ -24,7 +24,11 @@ export async function createNamedFolder(context: ChangeContext): Promise<void> {
 }
 
 /** Creates a folder. Resolves to whether that succeeded. */
-export async function createFolder(context: ChangeContext, path: string): Promise<boolean> {
+export function createFolder(context: ChangeContext, path: string): Promise<boolean> {
+  return context.trackChange((offerUndo) => create({ ...context, offerUndo }, path));
+}
+
+async function create(context: ChangeContext, path: string): Promise<boolean> {
   const { service, folder, messages, pathLocks, dependencyError, permissions, language } = context;
   const pending = folder.begin({ added: [folderEntry(path)] });
   try {

@@ -22,7 +22,11 @@ export async function moveEntriesToTrash(context: ChangeContext, entries: readon
 type RemovalKind = 'delete' | 'trash';
 
 /** Removes entries. The page hides them at once, and shows those again that were not removed. */
-async function removeAll(context: ChangeContext, entries: readonly Entry[], kind: RemovalKind): Promise<void> {
+function removeAll(context: ChangeContext, entries: readonly Entry[], kind: RemovalKind): Promise<void> {
+  return context.trackChange((offerUndo) => removeAndReport({ ...context, offerUndo }, entries, kind));
+}
+
+async function removeAndReport(context: ChangeContext, entries: readonly Entry[], kind: RemovalKind): Promise<void> {
   const { folder, clipboard, operations, language, hasTrash, trashChanges } = context;
   const paths = pathsOf(entries);
   const pending = batch(() => {

@@ -28,7 +28,11 @@ const MAX_NAMED = 5;
  * Renames several entries of one folder. A name that another one of them has is free when that one is renamed. Of entries that
  * exchange their names, the first one has a temporary name meanwhile. They are undone together.
  */
-export async function renameSeveral(context: RenameContext, newNames: readonly NewName[]): Promise<void> {
+export function renameSeveral(context: RenameContext, newNames: readonly NewName[]): Promise<void> {
+  return context.trackChange((offerUndo) => renameAll({ ...context, offerUndo }, newNames));
+}
+
+async function renameAll(context: RenameContext, newNames: readonly NewName[]): Promise<void> {
   const { folder, clipboard, operations, messages, language } = context;
   const { text } = language.value;
   const items = inOrder(newNames).map(({ rename: { entry, name }, isExchange }): RenamedItem => {

@@ -24,7 +24,11 @@ export interface RenameContext extends ChangeContext {
 
 /** Renames an entry. If the name was taken meanwhile, opens the name field again; otherwise shows a message. */
 export async function renameEntry(context: RenameContext, entry: Entry, newName: string): Promise<void> {
-  if (newName === entry.name) return;
+  if (newName !== entry.name)
+    await context.trackChange((offerUndo) => renameAndReport({ ...context, offerUndo }, entry, newName));
+}
+
+async function renameAndReport(context: RenameContext, entry: Entry, newName: string): Promise<void> {
   const { messages, language } = context;
   const result = await rename(context, entry, newName);
   const { text } = language.value;

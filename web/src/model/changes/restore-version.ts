@@ -4,7 +4,11 @@ import { restoreVersion } from '../../platform/service/versions.ts';
 import type { ChangeContext } from './change-context.ts';
 
 /** Makes a version the content of a file. Shows a message with a button that restores the replaced content. */
-export async function restoreFileVersion(context: ChangeContext, { path, name }: FileEntry, id: string): Promise<void> {
+export function restoreFileVersion(context: ChangeContext, file: FileEntry, id: string): Promise<void> {
+  return context.trackChange((offerUndo) => restoreAndReport({ ...context, offerUndo }, file, id));
+}
+
+async function restoreAndReport(context: ChangeContext, { path, name }: FileEntry, id: string): Promise<void> {
   const { service, messages, operations, language } = context;
   const { done, failed } = await operations.perform([{ path }], {
     title: language.value.text.changes.restoring({ count: 1, name }),

@@ -10,7 +10,11 @@ import type { ChangeContext } from './change-context.ts';
  * Turns a JPEG clockwise by quarter turns, by its orientation tag. Shows a message if that fails. The user can undo it. Resolves
  * to whether it succeeded.
  */
-export async function rotatePhoto(context: ChangeContext, entry: FileEntry, turns: number): Promise<boolean> {
+export function rotatePhoto(context: ChangeContext, entry: FileEntry, turns: number): Promise<boolean> {
+  return context.trackChange((offerUndo) => rotateAndReport({ ...context, offerUndo }, entry, turns));
+}
+
+async function rotateAndReport(context: ChangeContext, entry: FileEntry, turns: number): Promise<boolean> {
   const { folder, service, messages, operations, language } = context;
   const { path, name } = entry;
   const failure: { reason?: string } = {};

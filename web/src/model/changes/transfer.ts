@@ -103,7 +103,16 @@ function select({ folder, selection }: TransferContext, items: readonly Transfer
   if (first !== undefined) folder.focused.value = first;
 }
 
-async function run(
+function run(
+  context: TransferContext,
+  kind: TransferKind,
+  items: readonly TransferItem[],
+  target: string,
+): Promise<void> {
+  return context.trackChange((offerUndo) => transferAll({ ...context, offerUndo }, kind, items, target));
+}
+
+async function transferAll(
   context: TransferContext,
   kind: TransferKind,
   items: readonly TransferItem[],

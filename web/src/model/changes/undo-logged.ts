@@ -11,7 +11,11 @@ interface LoggedChange {
 }
 
 /** Undoes a change. Shows a message with a button that redoes it, or with the reason why it can't be undone. */
-export async function undoLogged(context: ChangeContext, { id, path, from }: LoggedChange): Promise<void> {
+export function undoLogged(context: ChangeContext, change: LoggedChange): Promise<void> {
+  return context.trackChange((offerUndo) => undoAndReport({ ...context, offerUndo }, change));
+}
+
+async function undoAndReport(context: ChangeContext, { id, path, from }: LoggedChange): Promise<void> {
   const { service, messages, operations, language, trashChanges } = context;
   const paths = from === undefined ? [path] : [path, from];
   const { done, failed } = await operations.perform([{ path }], {

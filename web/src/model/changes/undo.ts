@@ -6,6 +6,7 @@ import { undoChange } from '../../platform/service/undo.ts';
 import type { Message } from '../messages.ts';
 import {
   type BaseContext,
+  type ChangeContext,
   canRetry,
   moveFocusOff,
   pendingEntryAt,
@@ -17,11 +18,24 @@ import { subjectOf } from './change-texts.ts';
 import type { Failed, ItemContext } from './operations.ts';
 
 /** See `ChangeContext.offerUndo`. */
-export function offerUndo(context: BaseContext, changes: readonly Undoable[]): Message['action'] {
+export function offerUndo(context: BaseContext, changes: readonly Undoable[], place?: Place): Message['action'] {
   if (changes.every(({ change }) => change === undefined)) return undefined;
   // After a new change, a redo would change a state that the user no longer expects.
   context.redos.value = [];
-  return offer(context, 'undo', changes);
+  return place ? place.offer(changes) : offerReversal(context, 'undo', changes).action;
+}
+
+/** See `ChangeContext.trackChange`. */
+export async function trackChange<Result>(
+  context: BaseContext,
+  change: (offerUndo: ChangeContext['offerUndo']) => Promise<Result>,
+): Promise<Result> {
+  const place = takePlace(context, 'undo');
+  try {
+    return await change((changes) => offerUndo(context, changes, place));
+  } finally {
+    place.end();
+  }
 }
 
 /** A redo is the undo of an undo. */
@@ -30,23 +44,88 @@ type Direction = 'undo' | 'redo';
 /** The maximum number of changes that can be undone. */
 const MAX_UNDOS = 100;
 
-function offer(context: BaseContext, direction: Direction, changes: readonly Undoable[]) {
-  const { messages, language } = context;
-  const offered: Undos = direction === 'undo' ? context.undos : context.redos;
+/** The place of a change among the undos or redos, from its start to its end. */
+interface Place {
+  /** Offers to undo the change, or undoes it at once if the user asked for that while the change was in progress. */
+  offer(changes: readonly Undoable[]): Message['action'];
+  /** The change has ended. Without an offer, it can't be undone. */
+  end(): void;
+}
+
+/** Milliseconds after which a message says that an undo waits for the end of its change. */
+const SHOW_WAITING_MS = 400;
+
+function takePlace(context: BaseContext, direction: Direction): Place {
+  const { messages, language, undoQueue } = context;
+  const own = listOf(context, direction);
+  const opposite = listOf(context, direction === 'undo' ? 'redo' : 'undo');
+  const { promise: offered, resolve } = Promise.withResolvers<(() => void) | undefined>();
   const run = () => {
-    offered.value = offered.value.filter((other) => other !== run);
+    let isWanted = true;
+    const cancel = () => {
+      isWanted = false;
+      own.value = [...own.value, run];
+      opposite.value = without(opposite.value, cancel);
+    };
+    own.value = without(own.value, run);
+    opposite.value = [...opposite.value, cancel];
+    let shown: number | undefined;
+    const showing = setTimeout(() => {
+      if (isWanted) shown = messages.show({ kind: 'done', text: language.value.text.changes.undoWaits });
+    }, SHOW_WAITING_MS);
+    const ready = async () => {
+      const start = await offered;
+      clearTimeout(showing);
+      if (shown !== undefined) messages.dismiss(shown);
+      opposite.value = without(opposite.value, cancel);
+      return isWanted ? start : undefined;
+    };
+    undoQueue.startWhen(ready());
+  };
+  own.value = [...own.value, run];
+  return {
+    offer(changes) {
+      const { action, start } = offerReversal(context, direction, changes, run);
+      resolve(start);
+      return action;
+    },
+    end() {
+      own.value = without(own.value, run);
+      resolve(undefined);
+    },
+  };
+}
+
+const listOf = ({ undos, redos }: BaseContext, direction: Direction): Undos => (direction === 'undo' ? undos : redos);
+
+const without = <Value>(values: readonly Value[], value: Value) => values.filter((other) => other !== value);
+
+/** Offers to reverse changes. `place` is the function that it replaces; by default, it is the last one. */
+function offerReversal(context: BaseContext, direction: Direction, changes: readonly Undoable[], place?: () => void) {
+  const { messages, language, undoQueue } = context;
+  const offered = listOf(context, direction);
+  const start = () => {
+    offered.value = without(offered.value, run);
     // After Ctrl+Z, the button of the message would undo the change a second time.
     const shown = messages.shown.value.find((message) => message.action === action);
     if (shown) messages.dismiss(shown.id);
     void reverse(context, direction, changes);
   };
+  const run = () => {
+    offered.value = without(offered.value, run);
+    undoQueue.start(start);
+  };
   const action = { label: language.value.text.controls.undo, run };
-  offered.value = [...offered.value, run].slice(-MAX_UNDOS);
-  return action;
+  const isPlaced = place !== undefined && offered.value.includes(place);
+  offered.value = isPlaced
+    ? offered.value.map((other) => (other === place ? run : other))
+    : [...offered.value, run].slice(-MAX_UNDOS);
+  return { action, start };
 }
 
 /** Shows the state before the changes at once, sends the requests, and shows again what could not be undone. */
 async function reverse(context: BaseContext, direction: Direction, changes: readonly Undoable[]): Promise<void> {
+  const place = takePlace(context, direction === 'undo' ? 'redo' : 'undo');
   const { folder, clipboard, operations, messages, language, trashChanges } = context;
   const items = changes.toReversed();
   const paths = items.map(({ path }) => path);
@@ -83,12 +162,13 @@ async function reverse(context: BaseContext, direction: Direction, changes: read
   if (done.length > 0) messages.announce(direction === 'undo' ? texts.undone : texts.redone);
   if (opposite.some(({ change }) => change !== undefined)) {
     // In the order in which they were done: the last one is reversed first.
-    offer(context, direction === 'undo' ? 'redo' : 'undo', opposite);
+    place.offer(opposite);
   }
+  place.end();
   const cancelled = [...interrupted, ...notStarted].toReversed();
   if (cancelled.length > 0) {
     const text = texts.undoCancelled({ count: done.length, all: items.length });
-    messages.show({ kind: 'done', text, action: offer(context, direction, cancelled) });
+    messages.show({ kind: 'done', text, action: offerReversal(context, direction, cancelled).action });
   }
   if (failed.length > 0) reportFailed(context, direction, failed, items.length);
 }

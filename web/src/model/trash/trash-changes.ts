@@ -24,7 +24,15 @@ interface Restored extends ChangedPath {
 }
 
 /** Restores items, and shows a message with a button that opens the folder of one. Returns the restored items. */
-export async function restore(
+export function restore(
+  context: ChangeContext,
+  items: readonly TrashedItem[],
+  showInFolder: (path: string) => void,
+): Promise<readonly TrashedItem[]> {
+  return context.trackChange((offerUndo) => restoreAndReport({ ...context, offerUndo }, items, showInFolder));
+}
+
+async function restoreAndReport(
   context: ChangeContext,
   items: readonly TrashedItem[],
   showInFolder: (path: string) => void,

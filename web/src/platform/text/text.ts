@@ -556,6 +556,7 @@ export interface LazyText {
     readonly copyRolledBack: (parameters: { name: string }) => string;
     readonly moveIncomplete: (parameters: { name: string }) => string;
     readonly partlyDeleted: (parameters: { name: string }) => string;
+    readonly undoWaits: string;
     readonly undone: string;
     readonly redone: string;
     readonly notUndone: (parameters: { count: number; name: string }) => string;
