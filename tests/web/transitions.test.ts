@@ -3,8 +3,9 @@ import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { row, waitForTitle } from './elements.ts';
-import { FILES, openSite } from './open-site.ts';
+import { boxOf, button, row, selectedPaths, waitForTitle } from './elements.ts';
+import { FILES, openSite, visitSite } from './open-site.ts';
+import { photo } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -17,11 +18,7 @@ it('Opening a folder is animated without blocking input, and not for users who p
     });
     observer.observe(document.documentElement, { attributeFilter: ['class'] });
   });
-  const loaded = () =>
-    page.evaluate(() =>
-      performance.getEntriesByType('resource').some(({ name }) => /\/transitions\b.*\.js/.test(name)),
-    );
-  await becomes(loaded, true);
+  await becomes(() => isLoaded(page), true);
   await page.getByRole('treeitem', { name: 'Photos' }).waitFor();
   // The second folder is opened while the page changes to the first one.
   await page.evaluate(() => {
@@ -42,6 +39,67 @@ it('Opening a folder is animated without blocking input, and not for users who p
   await row(page, 'Photos/2026/Summer holidays/').waitFor();
   assert.deepEqual(await animations(page), { wasAnimated: false, classes: '' });
 });
+
+it('A touch while a photo grows out of its tile is for the viewer', async (t) => {
+  const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
+  const { page, site } = await visitSite(t, {
+    files,
+    path: '-/session',
+    visit: { width: 'phone', reducedMotion: false },
+  });
+  // The browser ends a transition when the photo replaces the thumbnail that grows.
+  await page.route(/\/(file|-\/preview)\//, () => {});
+  await page.addInitScript(() => {
+    const start = document.startViewTransition.bind(document);
+    document.startViewTransition = (update) => {
+      const transition = start(update);
+      const slowDown = () => {
+        if (!window.location.search.includes('preview')) return;
+        for (const { effect } of document.getAnimations()) effect?.updateTiming({ duration: 600_000 });
+        document.documentElement.dataset['slow'] = 'yes';
+      };
+      transition.ready.then(slowDown, () => {});
+      return transition;
+    };
+  });
+  /** Opens a photo in a new page, because a page that is slow once has no more transitions. */
+  const open = async (path: string) => {
+    await page.goto(site.url);
+    await row(page, path).locator('.thumbnail.loaded').waitFor();
+    await becomes(() => isLoaded(page), true);
+    await row(page, path).tap();
+    await page.locator('html[data-slow].of-picture').waitFor();
+    // The viewer has replaced its skeleton, and listens to touches after the next frame.
+    await dialog(path).getByRole('button', { name: 'Details' }).waitFor();
+    await page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))),
+    );
+  };
+  const dialog = (name: string) => page.getByRole('dialog', { name });
+
+  await open('1.jpg');
+  const cdp = await page.context().newCDPSession(page);
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: { x: number; y: number }[]) =>
+    cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+  // At once, because a slow swipe does nothing.
+  await Promise.all([
+    touch('touchStart', [{ x: 300, y: 350 }]),
+    touch('touchMove', [{ x: 190, y: 355 }]),
+    touch('touchMove', [{ x: 80, y: 355 }]),
+    touch('touchEnd', []),
+  ]);
+  await cdp.detach();
+  await dialog('2.jpg').waitFor();
+
+  await open('2.jpg');
+  const { x, y, width, height } = await boxOf(button(dialog('2.jpg'), 'Close'));
+  await page.touchscreen.tap(x + width / 2, y + height / 2);
+  await dialog('2.jpg').waitFor({ state: 'detached' });
+  assert.deepEqual([page.url(), await selectedPaths(page)], [site.url, []]);
+});
+
+const isLoaded = (page: Page) =>
+  page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => /\/transitions\b.*\.js/.test(name)));
 
 const animations = (page: Page) =>
   page.evaluate(() => {

@@ -20,8 +20,9 @@ export function animateNavigation({ router, folder }: { router: Router; folder: 
     release();
     const kind = isSlow || REDUCED_MOTION.matches || document.hidden ? undefined : kindOf(from, to);
     const change = kind === 'folder' ? folderChange(folder, to) : kind && pictureChange(kind);
-    if (change) last = animate(change, navigate);
-    else navigate();
+    if (!change) return navigate();
+    last = animate(change, navigate);
+    if (to.preview !== null) passPointer(last);
   });
 }
 
@@ -105,6 +106,25 @@ function animate(change: Change, navigate: () => void): ViewTransition {
   });
   navigate();
   return transition;
+}
+
+/**
+ * Ends a transition when a pointer goes down, and gives the pointer to the new contents: during transitions, browsers give all pointers
+ * to the root element (https://drafts.csswg.org/css-view-transitions-1/#view-transition-rendering).
+ */
+function passPointer(transition: ViewTransition): void {
+  const passing = new AbortController();
+  const pass = (event: PointerEvent) => {
+    passing.abort();
+    event.stopImmediatePropagation();
+    transition.skipTransition();
+    release();
+    const target = document.elementFromPoint(event.clientX, event.clientY);
+    target?.setPointerCapture(event.pointerId);
+    target?.dispatchEvent(new PointerEvent(event.type, event));
+  };
+  window.addEventListener('pointerdown', pass, { capture: true, signal: passing.signal });
+  void transition.finished.finally(() => passing.abort());
 }
 
 /** Renders what has changed, and ends the hold. */
