@@ -119,10 +119,10 @@ async function timesIn(folder: string): Promise<Readonly<Record<string, number>>
 
 /** Returns the methods of all requests that changed something meanwhile, sorted. */
 async function changesOf(service: DavService, run: () => Promise<unknown>): Promise<string[]> {
-  const before = await untilLogged(service);
+  const start = await untilLogged(service);
   await run();
-  const after = await untilLogged(service);
-  const methods = service.log.slice(before, after).flatMap((line) => methodOf(line) ?? []);
+  const end = await untilLogged(service);
+  const methods = service.log.slice(start, end).flatMap((line) => methodOf(line) ?? []);
   return methods.filter((method) => !['GET', 'HEAD', 'OPTIONS', 'PROPFIND'].includes(method)).toSorted();
 }
 
