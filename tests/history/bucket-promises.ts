@@ -111,10 +111,10 @@ const transferOf =
         if (file === 0 && isOne) return [];
         if (file === 0)
           return replace && replaced !== 0 ? [to(END, state), to(4, state, [replaced])] : [to(END, state)];
-        const copied = to(1, state, [file]);
+        const copies = to(1, state, [file]);
         // The copy of an interrupted operation counts as the copy of this one.
         const isThere = replaced === file && (isMove || !isOne);
-        return isThere ? [copied, to(whenCopied, state, [file])] : [copied];
+        return isThere ? [copies, to(whenCopied, state, [file])] : [copies];
       },
       (state, [remembered = 0]) => {
         if (isOne && !replace && isProtected(remembered) && at(state, into) !== 0)

@@ -110,9 +110,9 @@ export function linesOf(response: HttpResponse): { progress: ProgressLine[]; las
   const last = lines.pop() ?? {};
   const progress = lines.map((line) => {
     assert.deepEqual(Object.keys(line), ['progress']);
-    const progress = line['progress'] as ProgressLine;
-    assert.deepEqual(Object.keys(progress).toSorted(), ['bytes', 'done', 'total']);
-    return progress;
+    const state = line['progress'] as ProgressLine;
+    assert.deepEqual(Object.keys(state).toSorted(), ['bytes', 'done', 'total']);
+    return state;
   });
   return { progress, last };
 }
