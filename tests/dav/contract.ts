@@ -308,7 +308,7 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         const each = await folding.ofEach([parseFile('NOTES/\u00dc.txt'), parseFolder('notes')]);
         assert.deepEqual([...each.keys()], ['NOTES/\u00dc.txt', 'notes/']);
         assert.deepEqual(
-          each.get('NOTES/\u00dc.txt')?.map(({ name }) => name),
+          each.get('NOTES/\u00dc.txt')?.map((property) => property.name),
           ['file'],
         );
         await folding.moveAll(parseFolder('Notes'), parseFolder('notes'));

@@ -80,7 +80,7 @@ export async function renameByKeyboard(page: Page, name: string): Promise<void> 
 
 /** Types the beginning of a name in a list. At once, because a pause would begin another name. */
 export async function typeAhead(page: Page, letters: string): Promise<void> {
-  await Promise.all([...letters].map((key) => page.keyboard.press(key)));
+  await Promise.all(letters.split('').map((key) => page.keyboard.press(key)));
 }
 
 /** Types into the name field once it is there, and confirms the name. */
