@@ -131,13 +131,13 @@ describe('Keyboard shortcuts', () => {
 describe('While a field or dialog loads', () => {
   it('typed keys are for it, and never for the list', async (t) => {
     const { page, site } = await visitSite(t, { files: FILES, path: '-/session' });
-    const held: (() => void)[] = [];
+    let { promise: arrival, resolve: release } = Promise.withResolvers<void>();
     await page.route(/\/(name-field|dialog-prompts|palette|open-editor)-[\w-]+\.js$/, (route) =>
-      new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()),
+      arrival.then(() => route.continue()),
     );
-    const release = () => held.splice(0).forEach((run) => run());
     /** Presses the keys of an action and types a name, before the code of the field has arrived. */
     const type = async (keys: string, name: string) => {
+      ({ promise: arrival, resolve: release } = Promise.withResolvers<void>());
       await page.goto(site.url);
       await row(page, 'one.txt').click();
       await waitForFocus(page, 'one.txt');
