@@ -153,12 +153,21 @@ export async function longPress(page: Page, path: string): Promise<void> {
 
 /** Moves a finger from one point of the window to another, once the page reacts to swipes. */
 export async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
-  // While the picture grows out of its tile, the browser gives touches to the page below the viewer.
+  // A touch would end the transition in which a picture grows out of its tile.
   await page.locator('html:not(.page-transition)').waitFor();
   // An element begins to listen after the frame in which it is shown.
   await page.evaluate(
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))),
   );
+  await moveFinger(page, from, to);
+}
+
+/** Moves a finger from one point of the window to another, at once. */
+export async function moveFinger(
+  page: Page,
+  from: readonly [number, number],
+  to: readonly [number, number],
+): Promise<void> {
   const cdp = await page.context().newCDPSession(page);
   // The timestamps determine the speed of the swipe, also on a slow machine.
   let timestamp = Date.now() / 1000;

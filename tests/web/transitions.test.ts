@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, button, row, selectedPaths, waitForTitle } from './elements.ts';
+import { boxOf, button, moveFinger, row, selectedPaths, waitForTitle } from './elements.ts';
 import { FILES, openSite, visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
 
@@ -78,17 +78,7 @@ it('A touch while a photo grows out of its tile is for the viewer', async (t) =>
   const dialog = (name: string) => page.getByRole('dialog', { name });
 
   await open('1.jpg');
-  const cdp = await page.context().newCDPSession(page);
-  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: { x: number; y: number }[]) =>
-    cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
-  // At once, because a slow swipe does nothing.
-  await Promise.all([
-    touch('touchStart', [{ x: 300, y: 350 }]),
-    touch('touchMove', [{ x: 190, y: 355 }]),
-    touch('touchMove', [{ x: 80, y: 355 }]),
-    touch('touchEnd', []),
-  ]);
-  await cdp.detach();
+  await moveFinger(page, [300, 350], [80, 355]);
   await dialog('2.jpg').waitFor();
 
   await open('2.jpg');
