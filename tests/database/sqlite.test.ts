@@ -46,6 +46,15 @@ describe('A SQLite database', { concurrency: CONCURRENT_TESTS }, () => {
     assert.equal(database.engine.place, fileIn(location));
   });
 
+  it('gets limits as literals, because it compiles a query again for each limit that is a parameter', async (t) => {
+    const { database } = await start(t, await create());
+    const { sql, parameters } = await database.run(async (db) =>
+      db.selectFrom('jobs').select('id').where('kind', '=', 'copy').limit(3).offset(1).compile(),
+    );
+    assert.equal(sql, 'select "id" from "jobs" where "kind" = ? limit 3 offset ?');
+    assert.deepEqual(parameters, ['copy', 1]);
+  });
+
   it('is unavailable while its file is damaged, and available after it was replaced', async (t) => {
     const location = await create();
     await mkdir(location.stateFolder);
