@@ -15,6 +15,7 @@ import type { Link } from '../links/link.ts';
 import type { Links } from '../links/links.ts';
 import type { SealedCursors } from '../links/sealed-cursors.ts';
 import type { MediaDetails } from '../media/media.ts';
+import type { NameComparison } from '../model/name-comparison.ts';
 import type { FilePath, FolderPath } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -120,6 +121,8 @@ export interface LinkService {
 export interface DavService {
   readonly locks: Locks;
   readonly properties: Properties;
+  /** How the store compares names. */
+  readonly names: NameComparison;
   /** Called if the locks and properties of changed files could not be changed. */
   readonly onError: (error: unknown) => void;
   /** Whether `/-/dav/` is served. Locks remain in force without it. */

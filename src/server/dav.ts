@@ -5,6 +5,7 @@ import { isClutter } from '../dav/clutter.ts';
 import { Locks } from '../dav/locks.ts';
 import { Properties } from '../dav/properties.ts';
 import type { DavService } from '../http/service.ts';
+import { EXACT_NAMES } from '../model/name-comparison.ts';
 import { throttleLog } from '../observability/log-throttle.ts';
 import type { OpenedStore } from '../stores/backend.ts';
 
@@ -17,12 +18,13 @@ export type DavStore = Partial<Pick<OpenedStore, 'isLocal' | 'names'>>;
 export function createDav(
   database: Database,
   { DAV, DAV_CLUTTER, DAV_REDIRECTS }: DavSettings,
-  { isLocal = false, names }: DavStore,
+  { isLocal = false, names = EXACT_NAMES }: DavStore,
   logger: Pick<Logger, 'warn'>,
 ): DavService {
   return {
     locks: new Locks(database, names),
     properties: new Properties(database, names),
+    names,
     onError: throttleLog((failures, error: unknown) =>
       logger.warn({ failures, err: error }, 'WebDAV locks and properties of changed files were not updated'),
     ),

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, isWithin, parentOf, ROOT } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { hasBody } from '../limits/slow-clients.ts';
 import { deleteCondition } from '../preconditions.ts';
@@ -99,7 +99,7 @@ async function transfer(
   requirePreconditions(context, source);
   const destination = source.kind === 'file' ? asEither(to) : to;
   requireClutterAllowed(context, pathOf(destination));
-  requireSeparate(source.path, destination);
+  requireSeparate(context, source.path, destination);
   const present = await findVisible(context, asEither(destination));
   if (present && !overwrites) throw new DavError(412, `${quoted(present.path)} already exists, and Overwrite is F.`);
   if (!present) await requireParent(context, destination);
@@ -161,12 +161,19 @@ async function findVisible({ files }: DavContext, target: Target): Promise<Entry
   return canFind(files, target) ? findEntry(files, target) : undefined;
 }
 
-/** Throws 403 if a source and destination are the same, or one is in the other. */
-function requireSeparate(from: FilePath | FolderPath, to: Target): void {
-  const isSame = from === to.file || from === to.folder;
-  const isInside = isFolder(from) && isWithin(to.folder, from);
+/**
+ * Throws 403 if a source and destination are the same, or one is in the other, also under another spelling in a store that folds
+ * names: replacing the destination would delete the source. Only a MOVE can change the spelling itself.
+ */
+function requireSeparate({ environment, request }: DavContext, from: FilePath | FolderPath, to: Target): void {
+  const { names } = environment.dav;
+  const [source, folder] = [names.possible(from), names.possible(to.folder)];
+  const isSame = source === folder || (to.file !== undefined && source === names.possible(to.file));
+  const isRespelled = isSame && from !== to.file && from !== to.folder;
+  if (isRespelled && request.method === 'MOVE') return;
+  const isInside = isFolder(from) && folder.startsWith(source);
   // Also for a file: replacing the folder that contains it would delete it.
-  const isAround = isWithin(from, to.folder);
+  const isAround = source.startsWith(folder);
   if (!isSame && !isInside && !isAround) return;
   throw new DavError(403, `${quoted(from)} and ${quoted(pathOf(to))} are the same, or one of them contains the other.`);
 }
