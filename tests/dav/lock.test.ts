@@ -2,24 +2,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { findObstacle, type Lock } from '../../src/dav/lock.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder } from '../../src/model/path.ts';
+import { sampleLock } from './sample-lock.ts';
 
 const HOLDER = { user: 'ann', appToken: undefined, tokens: new Set(['held']) };
 
-const lockOf = (path: FilePath | FolderPath, more: Partial<Lock> = {}): Lock => ({
-  token: 'other',
-  id: 'id',
-  path,
-  scope: 'shared',
-  isDeep: false,
-  owner: undefined,
-  user: 'ann',
-  appToken: undefined,
-  timeoutSeconds: 600,
-  createdAt: new Date(),
-  expiresAt: new Date(),
-  remainingSeconds: 600,
-  ...more,
-});
+const lockOf = (path: FilePath | FolderPath, more: Partial<Lock> = {}): Lock =>
+  sampleLock({ path, token: 'other', scope: 'shared', ...more });
 
 it('a change of a folder is compared with few locks for each of thousands of locks in it', () => {
   let reads = 0;

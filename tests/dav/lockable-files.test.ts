@@ -10,22 +10,10 @@ import type { Files } from '../../src/files/files.ts';
 import type { IncomingFile } from '../../src/files/upload.ts';
 import { isStoreError, StoreError } from '../../src/model/error.ts';
 import { parseFile } from '../../src/model/path.ts';
+import { sampleLock } from './sample-lock.ts';
 
 const PATH = parseFile('a.txt');
-const LOCK: Lock = {
-  token: 'c0ffee00-0000-4000-8000-000000000000',
-  id: 'id',
-  path: PATH,
-  scope: 'exclusive',
-  isDeep: false,
-  owner: undefined,
-  user: 'ann',
-  appToken: undefined,
-  timeoutSeconds: 600,
-  createdAt: new Date(),
-  expiresAt: new Date(),
-  remainingSeconds: 600,
-};
+const LOCK = sampleLock({ path: PATH });
 
 it('files are changed while the database is unavailable, but not while it is only busy', async () => {
   const upload = async () => ({ path: PATH });
