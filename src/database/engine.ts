@@ -97,8 +97,8 @@ export interface Engine {
 /** The differences in SQL between the engines. */
 export interface SqlDialect {
   /**
-   * The current time in milliseconds since 1970, by the clock of the server. Processes on several machines then agree
-   * about the expiry of leases.
+   * The time at which the statement started, in milliseconds since 1970, by the clock of the server. Processes on several
+   * machines then agree about the expiry of leases.
    */
   readonly now: RawBuilder<number>;
   /** Locks the selected rows until the end of the statement, and skips rows that other processes have locked. */

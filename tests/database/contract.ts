@@ -82,6 +82,16 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
       assert.equal(await versionOf(location), MIGRATIONS.length);
     });
 
+    it('has one time in all parts of a statement', async (t) => {
+      const database = await start(t, await create());
+      const { rows } = await database.run((db) =>
+        sql<{ times: number }>`
+          with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
+          select count(distinct ${database.dialect.now} + 0 * number) as times from numbers`.execute(db),
+      );
+      assert.equal(Number(rows[0]?.times), 1);
+    });
+
     it('applies each migration once if several processes start at the same time', async () => {
       const location = await create();
       const runs = await Promise.all(Array.from({ length: 6 }, () => migrateTo(location, HISTORY)));

@@ -4,21 +4,24 @@ import type { Appended } from '../engine.ts';
 import { keptColumn } from '../tables/changes.ts';
 import type { Tables } from '../tables/tables.ts';
 
+/** The time at which it is evaluated, also within a statement that had to wait. In milliseconds since 1970. */
+const clock = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
+
 /**
  * Adds changes to the change log and sends a notification, in one statement. The server delivers the notification when the
  * changes are visible. The row of `change_feed` remains locked until then, so that no other process can commit a larger
- * number before.
+ * number before. The time of the changes is read while that lock is held, so that it is in the order of their numbers.
  */
 export async function appendChanges(
   db: Kysely<Tables>,
   changes: readonly ChangeRecord[],
-  { now, notification }: { readonly now: RawBuilder<number>; readonly notification: RawBuilder<unknown> },
+  notification: RawBuilder<unknown>,
 ): Promise<Appended> {
   const column = <Value>(read: (change: ChangeRecord) => Value | undefined) =>
     changes.map((change) => read(change) ?? null);
   const { rows } = await sql<Appended>`
     with feed as (
-      update change_feed set last_sequence = last_sequence + ${changes.length}, last_time = ${now}
+      update change_feed set last_sequence = last_sequence + ${changes.length}, last_time = ${clock}
       returning last_sequence - ${changes.length} as previous, last_sequence, last_time, key
     ), added as (
       insert into changes (sequence, time, type, path, source, size, etag, user_name, link, kept, undoes)

@@ -35,7 +35,7 @@ export class PostgresEngine implements Engine {
   readonly name = 'postgres';
   readonly place: string;
   readonly dialect: SqlDialect = {
-    now: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+    now: sql<number>`cast(extract(epoch from statement_timestamp()) * 1000 as bigint)`,
     keyType: 'bigint',
     bytesType: 'bytea',
     skipLocked: (query) => query.forUpdate().skipLocked(),
@@ -94,8 +94,7 @@ export class PostgresEngine implements Engine {
       migrateLocked: (work) => this.#migrateLocked(work),
       // The server has its own checks: checksums, and pg_amcheck.
       findDamage: async () => [],
-      appendChanges: (changes) =>
-        appendChanges(db, changes, { now: this.dialect.now, notification: notification(CHANGES_TOPIC) }),
+      appendChanges: (changes) => appendChanges(db, changes, notification(CHANGES_TOPIC)),
       notify: async (topic) => void (await sql`select ${notification(topic)}`.execute(db)),
       async [Symbol.asyncDispose]() {
         isLost = true;
