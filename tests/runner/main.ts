@@ -16,7 +16,7 @@ import { Profile } from './profile.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-const ALL = 'tests/!(long)/**/*.test.ts';
+const SHORT = 'tests/!(long)/**/*.test.ts';
 const LONG = 'tests/long/*.test.ts';
 
 /** Modules that each test process loads first, in this order. */
@@ -30,6 +30,7 @@ const LONG_TIMEOUT_MS = 3_600_000;
 interface Arguments {
   /** Files or glob patterns. */
   readonly patterns: readonly string[];
+  /** Runs the tests in their full form, and those that only exist in it. */
   readonly long: boolean;
   readonly profile: boolean;
   /** Writes how long each file took, for the order of later runs. */
@@ -57,7 +58,7 @@ function parseArguments(given: readonly string[]): Arguments {
   const patterns = given.filter((argument) => !argument.startsWith('-'));
   const long = given.includes('--long');
   return {
-    patterns: patterns.length > 0 ? patterns : [long ? LONG : ALL],
+    patterns: patterns.length > 0 ? patterns : long ? [SHORT, LONG] : [SHORT],
     long,
     profile: given.includes('--profile'),
     saveDurations: given.includes('--save-durations'),
@@ -174,6 +175,7 @@ async function runFiles(
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...(long && { FULL_FORMS: '1' }),
       ...profile?.environment,
       ...environment,
     },
