@@ -7,16 +7,17 @@ export function closestName<const Name extends string>(name: string, candidates:
   let closest: { readonly name: Name; readonly distance: number } | undefined;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - name.length) > maxDistance) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance <= maxDistance && distance < (closest?.distance ?? Number.POSITIVE_INFINITY)) {
-      closest = { name: candidate, distance };
-    }
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), maxDistance);
+    if (distance < (closest?.distance ?? Number.POSITIVE_INFINITY)) closest = { name: candidate, distance };
   }
   return closest?.name;
 }
 
-/** Returns the number of inserted, deleted, replaced and swapped adjacent characters (optimal string alignment). */
-function editDistance(left: string, right: string): number {
+/**
+ * Returns the number of inserted, deleted, replaced and swapped adjacent characters (optimal string alignment), or infinity
+ * if it exceeds `max`.
+ */
+function editDistance(left: string, right: string, max: number): number {
   let [beforePrevious, previous]: [number[], number[]] = [[], Array.from({ length: right.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= left.length; i++) {
     const row = [i];
@@ -26,9 +27,12 @@ function editDistance(left: string, right: string): number {
       const swapped = isSwap ? at(beforePrevious, j - 2) + 1 : Number.POSITIVE_INFINITY;
       row.push(Math.min(at(previous, j) + 1, at(row, j - 1) + 1, replaced, swapped));
     }
+    // Each distance of a later row is at least that of some distance in this row, or one more than one in the row before it.
+    if (Math.min(...row) > max && Math.min(...previous) >= max) return Number.POSITIVE_INFINITY;
     [beforePrevious, previous] = [previous, row];
   }
-  return at(previous, right.length);
+  const distance = at(previous, right.length);
+  return distance > max ? Number.POSITIVE_INFINITY : distance;
 }
 
 const at = (row: readonly number[], index: number): number => row[index] ?? 0;
