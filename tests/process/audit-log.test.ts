@@ -9,7 +9,7 @@ import { atEnd, runHoldall, startHoldall, temporaryFolder } from '../../testing/
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
@@ -62,40 +62,44 @@ describe('The audit log', () => {
     assert.deepEqual(await holdall.ended, { code: 0, signal: null });
   });
 
-  for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`does not stop a service that receives SIGHUP during startup (WORKERS=${WORKERS})`, async (t) => {
-      const folder = await temporaryFolder(t);
-      const log = join(folder, 'audit.log');
-      const first = join(folder, 'pid');
-      const signalled = Promise.withResolvers<void>();
-      // A store that gets a request when the service starts, and responds after the signal.
-      const store = createServer((_request, response) => {
-        void readFile(first, 'utf8')
-          .then((pid) => process.kill(Number(pid), 'SIGHUP'))
-          .then(() => until('the signal has arrived', async () => !(await hasPending(first))))
-          .then(() => signalled.resolve(), signalled.reject)
-          .finally(() => response.writeHead(403).end());
-      }).listen(0, '127.0.0.1');
-      atEnd(t, () => store.close());
-      await new Promise((resolve) => store.once('listening', resolve));
-      const address = store.address();
-      assert.ok(address && typeof address === 'object');
-      const { code, signal, stdout } = await runHoldall(t, {
-        command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@"`, process.execPath],
-        settings: {
-          WORKERS,
-          AUDIT_LOG: log,
-          STORAGE_TYPE: 's3',
-          S3_BUCKET: 'bucket',
-          S3_ENDPOINT: `http://127.0.0.1:${address.port}`,
-          S3_ACCESS_KEY_ID: 'id',
-          S3_SECRET_ACCESS_KEY: 'secret',
-        },
-      });
-      await signalled.promise;
-      assert.deepEqual({ code, signal }, { code: 78, signal: null });
-      assert.doesNotMatch(stdout, /Worker died/);
-    });
+  for (const WORKERS of ['1', '2']) {
+    it(
+      `does not stop a service that receives SIGHUP during startup (WORKERS=${WORKERS})`,
+      IN_FULL_FORM_ONLY,
+      async (t) => {
+        const folder = await temporaryFolder(t);
+        const log = join(folder, 'audit.log');
+        const first = join(folder, 'pid');
+        const signalled = Promise.withResolvers<void>();
+        // A store that gets a request when the service starts, and responds after the signal.
+        const store = createServer((_request, response) => {
+          void readFile(first, 'utf8')
+            .then((pid) => process.kill(Number(pid), 'SIGHUP'))
+            .then(() => until('the signal has arrived', async () => !(await hasPending(first))))
+            .then(() => signalled.resolve(), signalled.reject)
+            .finally(() => response.writeHead(403).end());
+        }).listen(0, '127.0.0.1');
+        atEnd(t, () => store.close());
+        await new Promise((resolve) => store.once('listening', resolve));
+        const address = store.address();
+        assert.ok(address && typeof address === 'object');
+        const { code, signal, stdout } = await runHoldall(t, {
+          command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@"`, process.execPath],
+          settings: {
+            WORKERS,
+            AUDIT_LOG: log,
+            STORAGE_TYPE: 's3',
+            S3_BUCKET: 'bucket',
+            S3_ENDPOINT: `http://127.0.0.1:${address.port}`,
+            S3_ACCESS_KEY_ID: 'id',
+            S3_SECRET_ACCESS_KEY: 'secret',
+          },
+        });
+        await signalled.promise;
+        assert.deepEqual({ code, signal }, { code: 78, signal: null });
+        assert.doesNotMatch(stdout, /Worker died/);
+      },
+    );
   }
 
   it('fails no request, loses no event and allows shutdown on a full disk', async (t) => {
@@ -112,7 +116,9 @@ describe('The audit log', () => {
     assert.equal(warnings[0]?.['level'], 'error');
     holdall.signal('SIGTERM');
     assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+  });
 
+  it('fails no upload on a full disk', IN_FULL_FORM_ONLY, async (t) => {
     const open = await startHoldall(t, { settings: { ACCESS: 'open', AUDIT_LOG: '/dev/full' } });
     assert.equal((await upload(open.port, 'a.txt', 'a')).status, 200);
     assert.equal((await send(open.port, '/file/a.txt')).body.toString(), 'a');
@@ -138,15 +144,17 @@ describe('The audit log', () => {
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   });
 
-  it('writes to stdout or is disabled, as configured', async (t) => {
-    const settings = { ACCESS: 'open' };
-    const printed = await startHoldall(t, { settings });
+  it('is written to stdout by default', async (t) => {
+    const printed = await startHoldall(t, { settings: { ACCESS: 'open' } });
     await upload(printed.port, 'a.txt', 'a');
     const change = await until('the change is printed', () => printed.log.find((line) => line['audit'] === 'change'));
     assert.equal(change['action'], 'upload');
     assert.equal(change['path'], 'a.txt');
     assert.equal(change['outcome'], 'done');
-    const silent = await startHoldall(t, { settings: { ...settings, AUDIT_LOG: 'off' } });
+  });
+
+  it('is disabled by AUDIT_LOG=off', IN_FULL_FORM_ONLY, async (t) => {
+    const silent = await startHoldall(t, { settings: { ACCESS: 'open', AUDIT_LOG: 'off' } });
     await upload(silent.port, 'a.txt', 'a');
     assert.ok(!silent.log.some((line) => 'audit' in line));
   });

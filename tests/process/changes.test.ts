@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
@@ -43,7 +44,7 @@ describe('The changes of a service with two workers', () => {
     assert.ok(Math.min(...durations.slice(1)) < 1000, durations.join(', '));
   });
 
-  it('include those of other programs once, with WATCH_CHANGES', async (t) => {
+  it('include those of other programs once, with WATCH_CHANGES', IN_FULL_FORM_ONLY, async (t) => {
     const holdall = await startHoldall(t, { settings: { WORKERS: '2', WATCH_CHANGES: 'true' } });
     await untilAllServe(holdall);
     await until('the folder is watched', async () =>

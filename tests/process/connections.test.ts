@@ -5,7 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { atEnd, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { memory } from '../contract/backend.ts';
 import { send } from '../http/client.ts';
+import { startService } from '../http/service.ts';
 import { untilAllServe } from './serving.ts';
 
 it('two workers at MAX_CONNECTIONS close new connections, and accept connections again after some close', async (t) => {
@@ -69,7 +71,8 @@ it('a client can open a quarter of the connections, rounded up; with TRUST_PROXY
 });
 
 it('clients that disconnect before they are served cause no service error', async (t) => {
-  const { port, log } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const { port, log, stop } = await startService(memory);
+  atEnd(t, stop);
   const head = 'POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n';
   const request = `${head}Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n`;
   for (let client = 0; client < 100; client++) {

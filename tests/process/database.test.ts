@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { POSTGRES_PASSWORD, startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { jsonOf, plant, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { untilAllServe } from './serving.ts';
@@ -23,7 +24,7 @@ const linesAbout = ({ log }: Holdall, text: string) => log.filter(({ msg }) => S
 
 describe('The service and its SQLite database', { concurrency: true }, () => {
   it('creates the database in the hidden folder of the disk, once for all workers', async (t) => {
-    const holdall = await startHoldall(t, { settings: { WORKERS: '3' } });
+    const holdall = await startHoldall(t, { settings: { WORKERS: isFullForm ? '3' : '2' } });
     await untilAllServe(holdall);
     assert.equal(await stateOf(holdall), 'available');
     assert.equal((await stat(join(holdall.root, '.holdall/holdall.sqlite'))).mode & 0o777, 0o600);
@@ -76,7 +77,8 @@ describe('The service and its PostgreSQL database', () => {
     assert.ok(!holdall.printed().includes(POSTGRES_PASSWORD));
   });
 
-  it('migrates once when several services start at the same time', async (t) => {
+  // tests/database migrates one database in several processes.
+  it('migrates once when several services start at the same time', IN_FULL_FORM_ONLY, async (t) => {
     const DATABASE_URL = await server.createDatabase();
     const settings = { DATABASE_URL, WORKERS: '2' };
     const services = await Promise.all([1, 2, 3].map(() => startHoldall(t, { settings })));

@@ -10,6 +10,7 @@ import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { jsonOf, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -93,7 +94,7 @@ describe('A start with a GitHub repository', () => {
     }
   });
 
-  it('exits with 78 and prints only the error when the start fails', async (t) => {
+  it('exits with 78 and prints only the error when the start fails', IN_FULL_FORM_ONLY, async (t) => {
     const hosted = await host(t);
     const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: 'wrong' } });
     assert.equal(ran.stdout.replace(/^\{"level":"warn".*\n/gm, ''), '', 'A refusal has no line in the log.');

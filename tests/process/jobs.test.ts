@@ -38,11 +38,13 @@ function expireLease(root: string): void {
   database.exec("update jobs set lease_expires_at = 0 where status = 'running'");
 }
 
+const WORKERS = isFullForm ? '2' : '1';
+
 describe('Jobs of the service', { concurrency: true }, () => {
   it('complete after all processes were killed, when the service is started again', async (t) => {
     const root = await temporaryFolder(t);
     await folderOfMany(root);
-    const first = await startHoldall(t, { root, settings: { WORKERS: '2' } });
+    const first = await startHoldall(t, { root, settings: { WORKERS } });
     const response = await postJson(first.port, '/copy', COPY, ASYNC);
     assert.equal(response.status, 202);
     const location = String(response.headers.location);
@@ -52,7 +54,7 @@ describe('Jobs of the service', { concurrency: true }, () => {
     assert.ok(expiryOfLease(root) > Date.now());
     // Only the full form waits for 15 seconds, as long as the lease of the killed process is valid.
     if (!isFullForm) expireLease(root);
-    const second = await startHoldall(t, { root, settings: { WORKERS: '2' } });
+    const second = await startHoldall(t, { root, settings: { WORKERS } });
     await until('the job has ended', async () => (await jobAt(second, location)).status === 'succeeded', 60);
     assert.equal((await jobAt(second, location)).attempts, 2);
     assert.equal((await readdir(join(root, 'copy'))).length, FILES);

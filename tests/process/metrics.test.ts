@@ -5,7 +5,10 @@ import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { memory } from '../contract/backend.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
+import { startService } from '../http/service.ts';
 import { photo } from '../web/samples.ts';
 import { untilAllServe } from './serving.ts';
 
@@ -53,7 +56,8 @@ describe('Metrics', () => {
   });
 
   it('return 404 when no token is configured', async (t) => {
-    const { port } = await startHoldall(t, {});
+    const { port, stop } = await startService(memory);
+    atEnd(t, stop);
     assert.equal((await send(port, '/-/metrics', { headers: { authorization: 'Bearer ' } })).status, 404);
   });
 
@@ -96,7 +100,7 @@ describe('Metrics', () => {
     assert.ok(milliseconds < 1500, `${milliseconds} ms`);
   });
 
-  it('are those of the worker alone if the primary process does not respond', async () => {
+  it('are those of the worker alone if the primary process does not respond', IN_FULL_FORM_ONLY, async () => {
     const { metrics, milliseconds } = await collectInCluster('silent');
     assert.deepEqual(metrics, [[{ name: 'one' }]]);
     assert.ok(milliseconds >= 2900, `${milliseconds} ms`);

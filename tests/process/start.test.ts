@@ -11,12 +11,12 @@ import { fileURLToPath } from 'node:url';
 import { version } from '../../src/system.ts';
 import { atEnd, type CommandResult, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { contentsOf } from './temporary-files.ts';
 
 describe('A start', () => {
-  for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
+  for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
     it(`logs the service URL and the store in one line (WORKERS=${WORKERS})`, async (t) => {
       const root = join(await temporaryFolder(t), 'made when it is missing');
       const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS, THUMBNAIL_PROGRAMS: 'true' } });
@@ -30,7 +30,9 @@ describe('A start', () => {
       assert.deepEqual(jsonOf(listing), { success: true, prefix: '', entries: [] });
       assert.deepEqual(await contentsOf(root), []);
     });
+  }
 
+  for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
     it(`fails with a one-line error when the port is in use (WORKERS=${WORKERS})`, async (t) => {
       const taken = createServer().listen(0, '127.0.0.1');
       atEnd(t, () => taken.close());
@@ -45,15 +47,19 @@ describe('A start', () => {
     });
   }
 
-  for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
-    it(`fails with a one-line error when the address is not local (WORKERS=${WORKERS})`, async (t) => {
-      // An address reserved for documentation, which no machine has (RFC 5737).
-      const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080', ACCESS: 'open' } });
-      assertRefused(
-        ran,
-        '192.0.2.1:18080 is not an address of this machine. Set HOST to one of its addresses, or to 0.0.0.0 for all.',
-      );
-    });
+  for (const WORKERS of ['1', '2']) {
+    it(
+      `fails with a one-line error when the address is not local (WORKERS=${WORKERS})`,
+      IN_FULL_FORM_ONLY,
+      async (t) => {
+        // An address reserved for documentation, which no machine has (RFC 5737).
+        const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080', ACCESS: 'open' } });
+        assertRefused(
+          ran,
+          '192.0.2.1:18080 is not an address of this machine. Set HOST to one of its addresses, or to 0.0.0.0 for all.',
+        );
+      },
+    );
   }
 
   it('fails with a one-line error when HOST cannot be resolved', async (t) => {
@@ -98,7 +104,7 @@ describe('A start', () => {
     assertRefused(ran, new RegExp(`${RegExp.escape(root)}.* can't be (used|written to)`));
   });
 
-  it('fails with a one-line error when the disk is full', async (t) => {
+  it('fails with a one-line error when the disk is full', IN_FULL_FORM_ONLY, async (t) => {
     const root = join(await temporaryFolder(t), 'root');
     const reason = await mountTmpfs(t, root, 'size=64k');
     if (reason) return t.skip(reason);
@@ -108,14 +114,18 @@ describe('A start', () => {
     assertRefused(ran, /full/);
   });
 
-  for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
-    it(`fails with a one-line error when the web UI is not built (WORKERS=${WORKERS})`, async (t) => {
-      const ran = await runHoldall(t, {
-        script: await copyOf(t, ['bin', 'dist', 'package.json']),
-        settings: { WORKERS },
-      });
-      assertRefused(ran, /^holdall: The web UI is not built .*\. Run "npm run build"\.$/m);
-    });
+  for (const WORKERS of ['1', '2']) {
+    it(
+      `fails with a one-line error when the web UI is not built (WORKERS=${WORKERS})`,
+      IN_FULL_FORM_ONLY,
+      async (t) => {
+        const ran = await runHoldall(t, {
+          script: await copyOf(t, ['bin', 'dist', 'package.json']),
+          settings: { WORKERS },
+        });
+        assertRefused(ran, /^holdall: The web UI is not built .*\. Run "npm run build"\.$/m);
+      },
+    );
   }
 
   it('fails with a one-line error when the service is not built', async (t) => {

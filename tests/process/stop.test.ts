@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { assertSuccess, postJson } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 import { contentsOf, temporaryFilesOf, untilStaged } from './temporary-files.ts';
@@ -20,7 +20,7 @@ const HALF = Buffer.alloc(256 * 1024, 'half');
 
 describe('SIGTERM', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`drains transfers, refuses new connections, closes idle ones and exits 0 (WORKERS=${WORKERS})`, async (t) => {
+    it(`drains transfers, refuses new connections, closes idle ones and exits 0, also if repeated (WORKERS=${WORKERS})`, async (t) => {
       const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '3600' } });
       const { port, root } = holdall;
       const processes = [holdall.pid, ...(await untilAllServe(holdall))];
@@ -47,6 +47,7 @@ describe('SIGTERM', () => {
 
       holdall.signal('SIGTERM');
       await until('new connections are refused', () => isRefused(port));
+      holdall.signal('SIGTERM');
       assert.match(String(await buffer(idle)), /^HTTP\/1\.1 200 /);
       assert.ok(isRunning(holdall.pid), 'The service does not stop before the request is complete.');
 
@@ -82,27 +83,25 @@ describe('SIGTERM', () => {
     });
   }
 
-  if (isFullForm) {
-    it('refuses new connections during a folder copy and completes the copy', async (t) => {
-      const holdall = await startHoldall(t);
-      const { port, root } = holdall;
-      const names = Array.from({ length: 2000 }, (_, index) => `file ${index}`);
-      await mkdir(join(root, 'from'));
-      for (const name of names) await writeFile(join(root, 'from', name), name);
-      const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
-      await until('some files are copied', async () => (await temporaryFilesOf(root)).files.length > 20);
+  it('refuses new connections during a folder copy and completes the copy', IN_FULL_FORM_ONLY, async (t) => {
+    const holdall = await startHoldall(t);
+    const { port, root } = holdall;
+    const names = Array.from({ length: 2000 }, (_, index) => `file ${index}`);
+    await mkdir(join(root, 'from'));
+    for (const name of names) await writeFile(join(root, 'from', name), name);
+    const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
+    await until('some files are copied', async () => (await temporaryFilesOf(root)).files.length > 20);
 
-      holdall.signal('SIGTERM');
-      await until('new connections are refused', () => isRefused(port));
-      assert.ok(!existsSync(join(root, 'to')), 'They are refused before the copy is done.');
-      assertSuccess(await copying, { message: 'Item copied successfully' });
-      assert.equal((await readdir(join(root, 'to'))).length, names.length);
-      assert.deepEqual(await ends(holdall), { code: 0, signal: null });
-      assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
-    });
-  }
+    holdall.signal('SIGTERM');
+    await until('new connections are refused', () => isRefused(port));
+    assert.ok(!existsSync(join(root, 'to')), 'They are refused before the copy is done.');
+    assertSuccess(await copying, { message: 'Item copied successfully' });
+    assert.equal((await readdir(join(root, 'to'))).length, names.length);
+    assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+    assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
+  });
 
-  it('has no effect when it is sent again', async (t) => {
+  it('has no effect when it is sent again', IN_FULL_FORM_ONLY, async (t) => {
     const holdall = await startHoldall(t);
     const upload = await openUpload(holdall.port, 'slow');
     await upload.send(HALF);

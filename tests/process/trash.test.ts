@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { jsonOf, plant, send, treeOf } from '../http/client.ts';
 
 const remove = async ({ port }: Holdall, path: string) => {
@@ -22,7 +23,7 @@ const versionsOf = async ({ port }: Holdall, path: string) =>
 describe('Trash and versions of the service', () => {
   it('keep deleted and replaced files with the default settings, and remove what exceeds a size', async (t) => {
     const root = await temporaryFolder(t);
-    const first = await startHoldall(t, { root, settings: { WORKERS: '2' } });
+    const first = await startHoldall(t, { root, settings: { WORKERS: isFullForm ? '2' : '1' } });
     await plant(first.port, { 'f/a': 'old', b: '1' });
     await plant(first.port, { 'f/a': 'new' });
     await remove(first, '/delete/b');
@@ -43,7 +44,7 @@ describe('Trash and versions of the service', () => {
     assert.equal(second.log.filter(({ msg }) => msg === 'Trash and versions expired').length, 1);
   });
 
-  it('keep nothing with TRASH_DAYS=0 and VERSIONS_DAYS=0', async (t) => {
+  it('keep nothing with TRASH_DAYS=0 and VERSIONS_DAYS=0', IN_FULL_FORM_ONLY, async (t) => {
     const holdall = await startHoldall(t, { settings: { TRASH_DAYS: '0', VERSIONS_DAYS: '0' } });
     await plant(holdall.port, { a: 'old', b: '1' });
     await plant(holdall.port, { a: 'new' });

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
+import { isFullForm } from '../full-forms.ts';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
 import { haveResponded, untilAllServe } from './serving.ts';
 import { temporaryFilesOf } from './temporary-files.ts';
@@ -62,7 +63,7 @@ describe('Two workers', { skip }, () => {
       await assert.rejects(send(holdall.port, '/-/health/live'), { code: 'ECONNREFUSED' });
       const { port, root } = await startHoldall(t, {
         root: holdall.root,
-        settings: { WORKERS: '2', PORT: String(holdall.port) },
+        settings: { WORKERS: isFullForm ? '2' : '1', PORT: String(holdall.port) },
       });
       assert.equal((await send(port, '/file/before')).body.toString(), 'kept');
       assert.equal(await readFile(join(root, 'before'), 'utf8'), 'kept');
