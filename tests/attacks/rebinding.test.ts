@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
-import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { after, before, describe, it } from 'node:test';
+import { type Holdall, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
 import { type HttpResponse, responseOf, sendBytes } from '../http/client.ts';
 
@@ -64,14 +64,22 @@ const OWN = [
 ];
 
 describe('A web page that uses DNS rebinding', () => {
-  it('is rejected by a service restricted to loopback', async (t) => {
-    const { holdall } = await serve(t, {});
+  let holdall: Holdall;
+  const endings: (() => Promise<void>)[] = [];
+  before(async () => {
+    holdall = await serve({ after: (end) => void endings.push(end) }, {});
+  });
+  after(async () => {
+    for (const end of endings) await end();
+  });
+
+  it('is rejected by a service restricted to loopback', async () => {
     await assertOnlyOwnHost(holdall, FOREIGN, OWN);
     for (const host of ['evil.test', 'localhost.evil.test:PORT']) await assertNothingChanges(holdall, host);
   });
 
   it('is rejected by a service with a PUBLIC_URL', async (t) => {
-    const { holdall } = await serve(t, { ACCESS: 'open', PUBLIC_URL: 'https://files.example.org/below' });
+    const atPublicUrl = await serve(t, { ACCESS: 'open', PUBLIC_URL: 'https://files.example.org/below' });
     const similarNames = [
       'files.example.org.evil.test',
       'evilfiles.example.org',
@@ -80,12 +88,11 @@ describe('A web page that uses DNS rebinding', () => {
     ];
     const known = ['files.example.org', 'FILES.example.org:443', 'files.example.org.', 'files.example.org:8443'];
     const foreign = isFullForm ? FOREIGN : FOREIGN.slice(0, 8);
-    await assertOnlyOwnHost(holdall, [...foreign, ...similarNames], [...OWN, ...known]);
-    await assertNothingChanges(holdall, 'evil.test');
+    await assertOnlyOwnHost(atPublicUrl, [...foreign, ...similarNames], [...OWN, ...known]);
+    await assertNothingChanges(atPublicUrl, 'evil.test');
   });
 
-  it('is rejected regardless of forwarding headers and repeated Host headers', async (t) => {
-    const { holdall } = await serve(t, {});
+  it('is rejected regardless of forwarding headers and repeated Host headers', async () => {
     const claims = [
       'X-Forwarded-Host: localhost',
       'X-Forwarded-Server: localhost',
@@ -130,11 +137,11 @@ describe('A web page that uses DNS rebinding', () => {
   });
 });
 
-async function serve(t: TestContext, settings: Readonly<Record<string, string>>) {
+async function serve(t: Owner, settings: Readonly<Record<string, string>>): Promise<Holdall> {
   const root = join(await temporaryFolder(t), 'root');
   await mkdir(root);
   await writeFile(join(root, 'secret.txt'), SECRET);
-  return { holdall: await startHoldall(t, { root, settings }) };
+  return startHoldall(t, { root, settings });
 }
 
 interface Request {

@@ -83,7 +83,8 @@ describe('A share link', () => {
     assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
     const outside = await snapshotAround(service);
     const spell = isFullForm ? spellingsOf : representativesOf;
-    for (const goal of ['above.txt', 'folder2/secret.txt', '../other/secret.txt']) {
+    const goals = ['../other/secret.txt', ...(isFullForm ? ['above.txt', 'folder2/secret.txt'] : [])];
+    for (const goal of goals) {
       const spellings = [...spell(goal, service.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
       for (const path of spellings) {
         for (const route of [

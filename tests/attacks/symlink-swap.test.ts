@@ -7,9 +7,10 @@ import { json, type NamedRequest, requestsForFile, requestsForFolder, uploadRequ
 import { startSwapping, stopSwapping } from '../faults/swapping.ts';
 import { isFullForm } from '../full-forms.ts';
 import { contentsOf } from '../process/temporary-files.ts';
+import { representatives } from '../representatives.ts';
 import { type AttackedService, SECRET, startAttackedService } from './attacked-service.ts';
 
-const ROUNDS = isFullForm ? 15 : 7;
+const ROUNDS = isFullForm ? 15 : 6;
 
 it('does not follow a symbolic link from a granted folder to another folder', async (t) => {
   const service = await startAttackedService(t);
@@ -37,7 +38,7 @@ it('does not follow a symbolic link from a granted folder to another folder', as
     await service.assertUntouched('a link');
   });
 
-  for (const [name, target] of Object.entries(links)) {
+  for (const [name, target] of representatives(links, 'by dots', 'outside')) {
     await t.test(`rejects access through a link (${name}) swapped with a folder during requests`, async (test) => {
       service.restore();
       const files = ['secret.txt', 'victim'];
