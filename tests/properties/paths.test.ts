@@ -111,9 +111,10 @@ describe('Any text as a path, on disk', () => {
   });
 
   it('can have segments of 255 bytes and 1,024 bytes in total', async () => {
-    for (const text of SEGMENTS) await check(port(), text);
+    // In `npm test`, the longest segments that are valid, and the shortest ones that are not.
+    for (const text of isFullForm ? SEGMENTS : SEGMENTS.slice(4)) await check(port(), text);
     // The position in the path does not depend on the characters. tests/long tests the other ones.
-    const elsewhere = isFullForm ? SEGMENTS : SEGMENTS.filter((text) => text.startsWith('x'));
+    const elsewhere = isFullForm ? SEGMENTS : SEGMENTS.slice(4).filter((text) => text.startsWith('x'));
     for (const text of elsewhere) await check(port(), `${text}/x`);
     for (const text of elsewhere) await check(port(), `missing folder/${text}`);
     for (const text of LENGTHS) await check(port(), text);
@@ -131,7 +132,8 @@ describe('Special characters in a path, in memory', () => {
 
   it('stay unchanged or return 400: alone, in a name and as a folder', async () => {
     for (const fragment of isFullForm ? FRAGMENTS : REPRESENTATIVES) {
-      for (const text of [fragment, `${fragment}/a${fragment}b`]) await unlessSkipped(() => check(port(), text));
+      const texts = [...(isFullForm ? [fragment] : []), `${fragment}/a${fragment}b`];
+      for (const text of texts) await unlessSkipped(() => check(port(), text));
     }
   });
 });
