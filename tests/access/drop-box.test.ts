@@ -6,7 +6,7 @@ import { isFullForm } from '../full-forms.ts';
 import { assertFailure, assertSuccess, type Call, jsonOf } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
-for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
+for (const backend of isFullForm ? [memory, bare, disk] : [disk]) {
   describe(`A drop box: ${backend.name}`, () => {
     let service: GuardedService;
     before(async () => {

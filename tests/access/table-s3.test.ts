@@ -1,6 +1,6 @@
 import { s3 } from '../contract/backend.ts';
 import type { Need } from '../runner/needs.ts';
-import { accessTable } from './table.ts';
+import { accessTable, REPRESENTATIVE_ROWS } from './table.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
@@ -8,13 +8,5 @@ export const needs: readonly Need[] = ['bucket'];
 accessTable(s3, {
   methods: ['a session'],
   brief: ['a session'],
-  rows: [
-    'List a folder',
-    'Fetch a file',
-    'Upload over a file',
-    'Delete a folder',
-    'Move a file over another',
-    'Restore an item',
-    'Restore a version over a file',
-  ],
+  rows: REPRESENTATIVE_ROWS,
 });

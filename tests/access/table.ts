@@ -28,6 +28,17 @@ export interface TableOptions {
   readonly rows?: readonly string[];
 }
 
+/** One row for each kind of request that reads, adds, replaces, moves, removes or restores. */
+export const REPRESENTATIVE_ROWS: readonly string[] = [
+  'List a folder',
+  'Fetch a file',
+  'Upload over a file',
+  'Delete a folder',
+  'Move a file over another',
+  'Restore an item',
+  'Restore a version over a file',
+];
+
 /** How many requests and situations a client is tested with. */
 type Depth = 'brief' | 'usual' | 'thorough';
 

@@ -6,6 +6,7 @@ import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { type FilePath, parseFile, parseFolder } from '../../src/model/path.ts';
 import type { Store, TrashStore } from '../../src/model/store.ts';
 import { disk, memory } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import { assertFailure, assertSuccess, type HttpResponse, jsonOf } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
@@ -14,7 +15,7 @@ interface TrashPage {
   readonly cursor?: string;
 }
 
-for (const backend of [memory, disk]) {
+for (const backend of isFullForm ? [memory, disk] : [disk]) {
   describe(`Permissions in the trash: ${backend.name}`, () => {
     let service: GuardedService;
     /** Whether each restore succeeds without an effect. */
