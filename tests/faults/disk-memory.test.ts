@@ -1,5 +1,6 @@
+import { isFullForm } from '../full-forms.ts';
 import { testDiskTransfers, testPropfind } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 
-testDiskTransfers(192 * MIB);
-testPropfind(100_000);
+testDiskTransfers(isFullForm ? 192 * MIB : 144 * MIB);
+testPropfind(isFullForm ? 100_000 : 50_000);

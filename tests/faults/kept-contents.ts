@@ -16,7 +16,7 @@ import { isFullForm } from '../full-forms.ts';
 const PROCESS = fileURLToPath(new URL('./writing-process.ts', import.meta.url));
 
 /** How often each process is killed, and the maximum lines that it logs between two kills. */
-export const KILLS = isFullForm ? 60 : 4;
+export const KILLS = isFullForm ? 60 : 3;
 const MAX_LINES = 150;
 
 export interface Run {

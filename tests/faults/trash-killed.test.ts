@@ -5,6 +5,7 @@ import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { silentLog } from '../contract/bytes.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { contentsOf, KILLS, readLog, runRepeatedly } from './kept-contents.ts';
 
 interface Course {
@@ -15,14 +16,16 @@ interface Course {
   readonly onlyWrites?: boolean;
 }
 
-it('A process that deletes, restores, moves and replaces files keeps each content once', (t) =>
-  verifyContents(t, { processes: 1, kills: 0 }));
+it('A process that deletes, restores, moves and replaces files keeps each content once', IN_FULL_FORM_ONLY, (t) =>
+  verifyContents(t, { processes: 1, kills: 0 }),
+);
 
 it('kill -9 of a process that deletes, restores, moves and replaces files loses no content', (t) =>
   verifyContents(t, { processes: 1, kills: KILLS }));
 
-it('kill -9 of processes that replace the same files loses no version', (t) =>
-  verifyContents(t, { processes: 2, kills: KILLS, onlyWrites: true }));
+it('kill -9 of processes that replace the same files loses no version', IN_FULL_FORM_ONLY, (t) =>
+  verifyContents(t, { processes: 2, kills: KILLS, onlyWrites: true }),
+);
 
 /** Verifies that each content that was written is a file, a version, or in the trash. */
 async function verifyContents(t: TestContext, course: Course): Promise<void> {
