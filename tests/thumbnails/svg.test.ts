@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { isStoreError } from '../../src/model/error.ts';
 import { nameOfRendition, THUMBNAIL } from '../../src/thumbnails/renditions.ts';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { largePackedSvg } from './bombs.ts';
 import { createGallery, settled, temporaryFolder, thumbnailOf, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, endlessSvg, plain, RED, svg, WHITE } from './images.ts';
@@ -144,7 +144,7 @@ test('kills the drawing process of an SVG when all its requests are cancelled', 
   await assertNoProcess();
 });
 
-test('kills the drawing process of an SVG when the service closes', async (t) => {
+test('kills the drawing process of an SVG when the service closes', IN_FULL_FORM_ONLY, async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
   const requested = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
@@ -193,23 +193,31 @@ test('draws one SVG at a time and closes while others are queued', async (t) => 
   await Promise.all(requested);
 });
 
-test('asks for a retry and caches nothing when the drawing process is killed from outside', async (t) => {
-  if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
-  const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
-  const file = gallery.put('drawing.svg', endlessSvg());
-  for (let time = 0; time < 2; time++) {
-    const refused = assert.rejects(thumbnails.get(file), { kind: 'unavailable', retryAfter: 5, message: /Try again/ });
-    let child: string | undefined;
-    await until('the drawing process runs', async () => {
-      [child] = await drawingProcesses();
-      return child !== undefined;
-    });
-    process.kill(Number(child), 'SIGKILL');
-    await refused;
-  }
-  assert.equal(gallery.reads.length, 2);
-});
+test(
+  'asks for a retry and caches nothing when the drawing process is killed from outside',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
+    const gallery = createGallery();
+    const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
+    const file = gallery.put('drawing.svg', endlessSvg());
+    for (let time = 0; time < 2; time++) {
+      const refused = assert.rejects(thumbnails.get(file), {
+        kind: 'unavailable',
+        retryAfter: 5,
+        message: /Try again/,
+      });
+      let child: string | undefined;
+      await until('the drawing process runs', async () => {
+        [child] = await drawingProcesses();
+        return child !== undefined;
+      });
+      process.kill(Number(child), 'SIGKILL');
+      await refused;
+    }
+    assert.equal(gallery.reads.length, 2);
+  },
+);
 
 test('ends a drawing process when its parent process exits', async () => {
   const script = join(import.meta.dirname, '../../src/thumbnails/render-process-main.ts');
