@@ -1,8 +1,12 @@
 import { bare, memory } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import { trashSuite, withoutTrashSuite } from './stores/trash.ts';
 import { versionsSuite } from './stores/versions.ts';
 
-trashSuite(memory);
-withoutTrashSuite(memory);
 withoutTrashSuite(bare);
-versionsSuite(memory);
+// In `npm test`, tests/http/kept-disk.test.ts has these tests.
+if (isFullForm) {
+  trashSuite(memory);
+  withoutTrashSuite(memory);
+  versionsSuite(memory);
+}

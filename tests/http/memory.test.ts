@@ -1,7 +1,6 @@
 import { memory } from '../contract/backend.ts';
 import { isFullForm } from '../full-forms.ts';
-import { remoteStoreSuite, storeSuite } from './stores/all.ts';
+import { storeSuite } from './stores/all.ts';
 
-// tests/http/disk.test.ts always has the tests of all names, formats and sizes.
+// In `npm test`, tests/http/disk.test.ts has these tests, and those in protocol/ use the memory store.
 if (isFullForm) storeSuite(memory);
-else remoteStoreSuite(memory);
