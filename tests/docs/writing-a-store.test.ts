@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { KIND_OF_CODE } from '../../src/model/error.ts';
 import { EFFECTS } from '../../src/stores/layers/wrap.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = await readFile(join(PROJECT, 'docs/writing-a-store.md'), 'utf8');
@@ -38,7 +39,7 @@ describe('The example store of docs/writing-a-store.md', () => {
     );
   });
 
-  it('compiles', async () => {
+  it('compiles', IN_FULL_FORM_ONLY, async () => {
     await promisify(execFile)(process.execPath, [join(PROJECT, 'node_modules/typescript/bin/tsc'), '-p', folder]).catch(
       ({ stdout }: { stdout: string }) => assert.fail(stdout),
     );

@@ -5,6 +5,7 @@ import { startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -42,7 +43,7 @@ describe('holdall doctor on a branch', { concurrency: CONCURRENT_TESTS }, () => 
     assert.ok(!printed.includes(hosted.host.token));
   });
 
-  it('gives advice on a protected branch, Git LFS and a nearly exhausted rate limit', async (t) => {
+  it('gives advice on a protected branch, Git LFS and a nearly exhausted rate limit', IN_FULL_FORM_ONLY, async (t) => {
     const hosted = await host(t, { files: { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n' } });
     hosted.repository.protect(hosted.repository.branch);
     hosted.host.quota.remaining = 450;
@@ -65,7 +66,7 @@ describe('holdall doctor on a branch', { concurrency: CONCURRENT_TESTS }, () => 
     assert.deepEqual(await filesOf(hosted), ['.gitattributes']);
   });
 
-  it('checks the folder in GITHUB_PATH, and finds Git LFS above it', async (t) => {
+  it('checks the folder in GITHUB_PATH, and finds Git LFS above it', IN_FULL_FORM_ONLY, async (t) => {
     const files = { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n', 'team/a.txt': 'a' };
     const hosted = await host(t, { files });
     const settings = { ...settingsOfRepository(hosted), GITHUB_PATH: 'team/files' };

@@ -11,7 +11,7 @@ import {
   startProxy,
 } from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -73,13 +73,14 @@ async function startGuarded(t: TestContext, settings: Readonly<Record<string, st
   return { holdall: await startHoldall(t, all), settings: all, token };
 }
 
-describe('holdall doctor behind other documented proxies', () => {
+// tests/deploy sends uploads and requests of WebDAV clients through these proxies.
+describe('holdall doctor behind other documented proxies', IN_FULL_FORM_ONLY, () => {
   const proxies = [
     // Apache reads no response before the end of an upload, although it forwards the request as it arrives.
     ['Apache', documentedApache, 'not tried'],
     ['HAProxy', documentedHaproxy, 'ok'],
   ] as const;
-  for (const [name, documented, buffering] of isFullForm ? proxies : proxies.slice(0, 1)) {
+  for (const [name, documented, buffering] of proxies) {
     it(`reports no problem behind ${name}`, async (t) => {
       const holdall = await startHoldall(t, { TRUST_PROXY: 'loopback', ACCESS: 'open' });
       const port = await startProxy(t, await documented(t, holdall.port));
@@ -198,7 +199,7 @@ describe('holdall doctor behind nginx', () => {
     await noTrace(holdall);
   });
 
-  it('reports what a proxy breaks of WebDAV', async (t) => {
+  it('reports what a proxy breaks of WebDAV', IN_FULL_FORM_ONLY, async (t) => {
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
     const holdall = await startHoldall(t, settings);
     const plain = asDocumented(holdall);
@@ -226,7 +227,7 @@ describe('holdall doctor behind nginx', () => {
     await noTrace(holdall);
   });
 
-  it('explains how to create a required token and reports an untrusted proxy', async (t) => {
+  it('explains how to create a required token and reports an untrusted proxy', IN_FULL_FORM_ONLY, async (t) => {
     const { holdall, settings } = await startGuarded(t, {});
     const [port] = await startNginx(t, [asDocumented(holdall)]);
     const environment = { ...settings, DISK_ROOT: holdall.root };
@@ -246,7 +247,7 @@ describe('holdall doctor behind nginx', () => {
     await noTrace(holdall);
   });
 
-  it('finds the body limit of a proxy, and suggests a size of parts', async (t) => {
+  it('finds the body limit of a proxy, and suggests a size of parts', IN_FULL_FORM_ONLY, async (t) => {
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
     const holdall = await startHoldall(t, settings);
     const [limited] = await startNginx(t, [
