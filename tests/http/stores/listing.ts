@@ -9,7 +9,7 @@ import { startService, type TestService } from '../service.ts';
 /** `GET /` and `GET /{path}`, on any store. */
 export function listingSuite(backend: Backend): void {
   // The parts that do not depend on the store are tested once in `npm test`.
-  const isFirst = isFullForm || backend.name === 'memory';
+  const isFirst = isFullForm || backend.name === 'disk';
   describe(`Listing: ${backend.name}`, () => {
     let service: TestService;
     before(async () => {

@@ -27,7 +27,7 @@ const OPERATIONS = [
 /** Tests copies and moves of files and folders. */
 export function transferSuite(backend: Backend): void {
   // The parts that do not depend on the store are tested once in `npm test`.
-  const isFirst = isFullForm || backend.name === 'memory';
+  const isFirst = isFullForm || backend.name === 'disk';
   for (const { path, done, keepsSource } of OPERATIONS) {
     describe(`${path} over HTTP: ${backend.name}`, () => {
       const service = serveEmptyStore(backend);

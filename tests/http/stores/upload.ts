@@ -28,7 +28,7 @@ export function uploadSuite(backend: Backend): void {
   describe(`Upload: ${backend.name}`, () => {
     describe('stores a file', () => takesFiles(backend));
     // tests/http/stores/names.ts stores every name on every store.
-    if (isFullForm || backend.name === 'memory') describe('stores every name', () => readsNames(backend));
+    if (isFullForm || backend.name === 'disk') describe('stores every name', () => readsNames(backend));
     describe('refuses conflicts', () => refusesConflicts(backend));
     describe('rejects truncated bodies without changes', () => survivesEarlyEnds(backend));
     describe('stores modification times', () => keepsTimes(backend));
