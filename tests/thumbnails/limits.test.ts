@@ -147,13 +147,13 @@ if (isFullForm) {
   });
 }
 
-test('draws only the first of tens of thousands of frames', async (t) => {
+test('draws only the first of thousands of frames', async (t) => {
   const gif = await plain(RED).gif().toBuffer();
   // A frame begins with a Graphic Control Extension or an Image Descriptor; the last byte ends the file.
   const begin = [Buffer.from([0x21, 0xf9]), Buffer.from([0x2c, 0, 0, 0, 0])].map((mark) => gif.indexOf(mark));
   const start = Math.min(...begin.filter((index) => index !== -1));
   const frame = gif.subarray(start, -1);
-  const count = 20_000;
+  const count = isFullForm ? 20_000 : 5000;
   const animation = Buffer.concat([
     gif.subarray(0, start),
     ...Array.from({ length: count }, () => frame),
