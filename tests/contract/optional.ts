@@ -8,17 +8,15 @@ import { trashContract } from './trash.ts';
 import { versionsContract } from './versions.ts';
 
 /**
- * Tests the optional members of a store that `model/store.ts` documents, if it has them; with `retention`, also its trash
- * and versions, and with `uploads`, uploads in parts.
+ * Tests the optional members of a store that `model/store.ts` documents, if it has them: the versions of files and, by
+ * default, its trash, uploads in parts, and other members.
  */
-export function optionalContract(backend: Backend, { retention = true, uploads = true } = {}): void {
+export function optionalContract(backend: Backend, { trash = true, members = true, uploads = true } = {}): void {
   // The suites of a remote store spend most of their time waiting. In each, a test has one store, so one test runs at a time.
   describe(`The optional contracts: ${backend.name}`, { concurrency: true }, () => {
-    if (retention) {
-      trashContract(backend);
-      versionsContract(backend);
-    }
-    membersContract(backend);
+    if (trash) trashContract(backend);
+    versionsContract(backend);
+    if (members) membersContract(backend);
     if (uploads) pendingUploadsContract(backend);
   });
 }

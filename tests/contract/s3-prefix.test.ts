@@ -1,4 +1,3 @@
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { s3Prefix, shareWithinFile } from './backend.ts';
 import { optionalContract } from './optional.ts';
@@ -8,5 +7,4 @@ export const needs: readonly Need[] = ['bucket'];
 
 const backend = shareWithinFile(s3Prefix);
 storeContract(backend);
-// The store of the whole bucket has the same uploads in parts, and always tests them.
-optionalContract(backend, { uploads: isFullForm });
+optionalContract(backend);
