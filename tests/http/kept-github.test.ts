@@ -1,4 +1,5 @@
 import { github, shareWithinFile } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { trashSuite } from './stores/trash.ts';
 import { versionsSuite } from './stores/versions.ts';
@@ -7,5 +8,5 @@ export const needs: readonly Need[] = ['git'];
 
 const shared = shareWithinFile(github);
 
-trashSuite(shared);
-versionsSuite(shared);
+trashSuite(shared, { onlyRepresentative: !isFullForm });
+versionsSuite(shared, { onlyRepresentative: !isFullForm });

@@ -1,4 +1,5 @@
 import { s3, shareWithinFile } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { trashSuite, withoutTrashSuite } from './stores/trash.ts';
 import { versionsSuite } from './stores/versions.ts';
@@ -7,6 +8,6 @@ export const needs: readonly Need[] = ['bucket'];
 
 const shared = shareWithinFile(s3);
 
-trashSuite(shared);
+trashSuite(shared, { onlyRepresentative: !isFullForm });
 withoutTrashSuite(shared);
-versionsSuite(shared);
+versionsSuite(shared, { onlyRepresentative: !isFullForm });

@@ -36,8 +36,15 @@ const RESTORED = { message: 'Item restored successfully' };
 /** Ids that no store has issued: some would name other files if they were part of a path. */
 const HOSTILE_IDS = ['..', '.', '../a.txt', 'a/b', 'a\\b', '.json', '\u0000', 'ä', ' ', 'x'.repeat(2000), '%2e%2e%2f'];
 
+/** The tests that show what a store can affect. */
+const REPRESENTATIVE: readonly string[] = [
+  'lists a deleted file, and restores it with the same bytes',
+  'deletes one item, or all items from a folder, permanently',
+  'keeps a folder that a copy or a move replaces',
+];
+
 /** Deletes to the trash, restores and permanent deletes. */
-export function trashSuite(backend: Backend): void {
+export function trashSuite(backend: Backend, { onlyRepresentative = false } = {}): void {
   describe(`The trash over HTTP: ${backend.name}`, () => {
     let service: TestService;
     let port: number;
@@ -50,6 +57,7 @@ export function trashSuite(backend: Backend): void {
 
     /** Defines a test that is skipped on stores without a trash. */
     const test = (title: string, run: () => Promise<void>) => {
+      if (onlyRepresentative && !REPRESENTATIVE.includes(title)) return;
       it(title, async (context: TestContext) => {
         if (service.store.moveToTrash) await run();
         else context.skip('the store has no trash');

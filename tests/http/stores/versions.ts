@@ -26,8 +26,16 @@ interface Version {
 
 const RESTORED = { message: 'Version restored successfully' };
 
+/** The tests that show what a store can affect. */
+const REPRESENTATIVE: readonly string[] = [
+  'keeps the contents that uploads, copies, moves and renames replace',
+  'fetches a version with ranges and conditions',
+  'redirects to a signed URL for a large version',
+  'restores a version, and keeps the content that it replaces',
+];
+
 /** Tests the earlier contents of files. */
-export function versionsSuite(backend: Backend): void {
+export function versionsSuite(backend: Backend, { onlyRepresentative = false } = {}): void {
   describe(`Versions over HTTP: ${backend.name}`, () => {
     let service: TestService;
     let port: number;
@@ -40,6 +48,7 @@ export function versionsSuite(backend: Backend): void {
 
     /** Defines a test that is skipped on stores without versions. */
     const test = (title: string, run: () => Promise<void>) => {
+      if (onlyRepresentative && !REPRESENTATIVE.includes(title)) return;
       it(title, async (context: TestContext) => {
         if (service.store.listVersions) await run();
         else context.skip('the store keeps no versions');
