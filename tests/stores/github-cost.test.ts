@@ -9,7 +9,7 @@ import {
   serveCase,
   serveRepository,
 } from '../../testing/servers/github-costs.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { postForm } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -21,15 +21,10 @@ describe('The documented cost of requests', () => {
   const representative = [
     'list, the first time',
     'list, later, nothing changed',
-    'list, later, after a commit by Holdall',
     'fetch, below 6 MB, cached',
-    'fetch, large: the redirect',
     'upload, text up to 32 KiB',
-    'upload, 10 MiB',
     'move a file',
-    'create a folder three deep',
     'delete a folder of 10 files',
-    '`/-/health/ready`',
   ];
   for (const costCase of COST_CASES) {
     const { name, request } = costCase;
@@ -51,7 +46,7 @@ describe('The documented cost of requests', () => {
   });
 });
 
-describe('A hundred uploads at once', () => {
+describe('A hundred uploads at once', IN_FULL_FORM_ONLY, () => {
   it('succeed and share few commits', async (t) => {
     const { host, port, repository } = ending(t, await serveRepository(undefined, { gatherFor: 50 }));
     const before = await countCommits();

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Store, WriteOptions } from '../../src/model/store.ts';
 import type { GitHubFake, TestRepository, Verdict } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 import { responseOf } from './github-reading.ts';
@@ -78,7 +78,7 @@ describe('A branch update whose response is lost', () => {
     assert.equal(await write('taken'), true);
   });
 
-  it('makes the change once when the host limits requests before the retry', async (t) => {
+  it('makes the change once when the host limits requests before the retry', IN_FULL_FORM_ONLY, async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
     const limited = { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many requests' } };
     answering(host, PATCH_REF, 'cut when done', limited, () => repository.commit({ theirs: 'x' }));
@@ -94,7 +94,7 @@ describe('A branch update whose response is lost', () => {
     assert.equal(await countCommits(repository), 3);
   });
 
-  it('leaves the branch unchanged when no request gets through', async (t) => {
+  it('leaves the branch unchanged when no request gets through', IN_FULL_FORM_ONLY, async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(({ route }) => (route === PATCH_REF ? 'cut' : undefined));
     await assert.rejects(store.write(file('a'), upload('ours')), ofKind('unavailable'));
@@ -157,7 +157,7 @@ describe('Requests that create the objects of a commit', () => {
     'whose response is truncated': [{ cutAfterBytes: 10 }],
     'that fails temporarily': [broken, { status: 503, body: { message: 'Unicorn' } }],
   };
-  for (const route of [POST_BLOB, POST_TREE, POST_COMMIT]) {
+  for (const route of isFullForm ? [POST_BLOB, POST_TREE, POST_COMMIT] : [POST_BLOB]) {
     const used = route === POST_BLOB ? Object.keys(ways) : ['whose response is lost'];
     for (const [how, verdicts] of representatives(ways, ...used)) {
       it(`are retried: ${route.split('/').at(-1)} ${how}`, async (t) => {
@@ -184,7 +184,7 @@ describe('Requests that create the objects of a commit', () => {
     });
   }
 
-  it('upload a text as a blob when the host stores other bytes for it', async (t) => {
+  it('upload a text as a blob when the host stores other bytes for it', IN_FULL_FORM_ONLY, async (t) => {
     const { store, host, repository, logged } = await openRepository(t);
     host.intercept(async ({ route, body }) => {
       if (route !== POST_TREE || !JSON.stringify(body).includes('"content"')) return undefined;

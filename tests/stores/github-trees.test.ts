@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Store } from '../../src/model/store.ts';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { BRANCH, makeTree, requestsDuring, requestsOf, TREE, TREES, UNCHANGED } from './github-reading.ts';
 import { type Opened, openRepository, requireMember } from './github-writing.ts';
@@ -74,7 +75,7 @@ describe('A branch with more files than the host returns in one response', () =>
     assert.deepEqual(await requestsDuring(opened, () => store.list(folder('f3/deep/er'))), [UNCHANGED]);
   });
 
-  it('does not read a renamed folder again', async (t) => {
+  it('does not read a renamed folder again', IN_FULL_FORM_ONLY, async (t) => {
     const opened = await openTruncated(t);
     const { store, repository } = opened;
     await store.list(folder('f3/deep/er'));
@@ -105,7 +106,10 @@ describe('A branch with more files than the host returns in one response', () =>
     assert.deepEqual(await pathsIn(store, 'small'), ['small/file']);
   });
 
-  it('is measured fast when its folders contain each other many times', { timeout: 20_000 }, async (t) => {
+  it('is measured fast when its folders contain each other many times', {
+    ...IN_FULL_FORM_ONLY,
+    timeout: 20_000,
+  }, async (t) => {
     const opened = await open(t, { 'file.txt': 'text' });
     const { store, repository, host } = opened;
     let tree = await repository.git('rev-parse', 'main^{tree}');

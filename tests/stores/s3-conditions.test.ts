@@ -5,7 +5,7 @@ import { bytesAt, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, type Interceptor, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -102,7 +102,7 @@ describe('A store that returns 412 for conditions that hold', () => {
   });
 });
 
-describe('A store that does not support UploadPartCopy', () => {
+describe('A store that does not support UploadPartCopy', IN_FULL_FORM_ONLY, () => {
   for (const maxCopyBytes of isFullForm ? [MAX_COPY_BYTES, 5 * 2 ** 30] : [MAX_COPY_BYTES]) {
     it(`copies large objects without it (CopyObject limit: ${maxCopyBytes} bytes)`, async (t) => {
       const opened = await openProxied(t, { maxCopyBytes });

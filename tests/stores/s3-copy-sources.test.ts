@@ -5,6 +5,7 @@ import { put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, type Interceptor, type OwnResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { postJson, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
@@ -63,7 +64,7 @@ describe('A store that returns 404 for copy sources that exist', () => {
     });
   }
 
-  it('fails a copy and a move of a file over another one, and removes nothing', async (t) => {
+  it('fails a copy and a move of a file over another one, and removes nothing', IN_FULL_FORM_ONLY, async (t) => {
     const { store } = await serve(t);
     for (const transfer of [store.copy, store.move]) {
       assert.ok(transfer);
@@ -84,7 +85,7 @@ describe('A store that returns 404 for copy sources that exist', () => {
     assert.deepEqual(await treeOf(store), { 'g/': null, 'g/a': 'one' });
   });
 
-  it('fails when a source is listed but every request for it returns 404', async (t) => {
+  it('fails when a source is listed but every request for it returns 404', IN_FULL_FORM_ONLY, async (t) => {
     const opened = await openProxied(t);
     await plantFolders(opened);
     const { store, proxy, bucket } = opened;

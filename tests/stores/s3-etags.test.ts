@@ -14,6 +14,7 @@ import {
 import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, assertSuccess, postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -45,7 +46,7 @@ describe('Copies whose ETag differs from the source', () => {
     }
   });
 
-  it('are recognized when an interrupted file move resumes', async (t) => {
+  it('are recognized when an interrupted file move resumes', IN_FULL_FORM_ONLY, async (t) => {
     const opened = await serveProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { port, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
@@ -77,7 +78,7 @@ describe('Copies whose ETag differs from the source', () => {
     }
   });
 
-  it('of an older version of the source do not count: the move returns 409', async (t) => {
+  it('of an older version of the source do not count: the move returns 409', IN_FULL_FORM_ONLY, async (t) => {
     const opened = await serveProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { port, bucket } = opened;
     await put(opened, 'a', LARGE);
@@ -132,16 +133,23 @@ describe('A store that gives each copy a new ETag, as with server-side encryptio
     assert.deepEqual(await attributesOf(opened, 'g/a'), { copyOf: etag, attributes: ATTRIBUTES });
   });
 
-  it('leaves no copy when the second CopyObject, which records the source ETag, is denied', async (t) => {
-    const opened = await openProxied(t);
-    const { store, proxy, bucket } = opened;
-    await put(opened, 'f/a', 'text');
-    let copies = 0;
-    proxy.intercept((request) => {
-      const isSecond = request.operation === 'CopyObject' && ++copies === 2;
-      return isSecond ? errorResponse(403, 'AccessDenied') : interceptor(request);
-    });
-    await assert.rejects(transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }), ofKind('denied'));
-    assert.deepEqual(await bucket.keys(), ['f/a']);
-  });
+  it(
+    'leaves no copy when the second CopyObject, which records the source ETag, is denied',
+    IN_FULL_FORM_ONLY,
+    async (t) => {
+      const opened = await openProxied(t);
+      const { store, proxy, bucket } = opened;
+      await put(opened, 'f/a', 'text');
+      let copies = 0;
+      proxy.intercept((request) => {
+        const isSecond = request.operation === 'CopyObject' && ++copies === 2;
+        return isSecond ? errorResponse(403, 'AccessDenied') : interceptor(request);
+      });
+      await assert.rejects(
+        transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }),
+        ofKind('denied'),
+      );
+      assert.deepEqual(await bucket.keys(), ['f/a']);
+    },
+  );
 });

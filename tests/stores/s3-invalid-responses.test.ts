@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -154,7 +155,7 @@ describe('A response to a read', () => {
     });
   }
 
-  it('with another ETag than If-Match fails the read', async (t) => {
+  it('with another ETag than If-Match fails the read', IN_FULL_FORM_ONLY, async (t) => {
     const { store, proxy } = await openProxied(t);
     proxy.intercept(() => ({ status: 200, headers: etag, body: 'text' }));
     await assert.rejects(store.read(file('a'), { ifMatch: 'other' }), ofKind('condition-failed'));
@@ -178,7 +179,7 @@ describe('A condition that the store supports', () => {
   const conditions = ({ proxy }: ProxiedBucket, operation: string) =>
     proxy.requests.filter((request) => request.operation === operation).map(conditionOf);
 
-  it('is still sent after a single 501', async (t) => {
+  it('is still sent after a single 501', IN_FULL_FORM_ONLY, async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, warnings } = opened;
     proxy.intercept(firstOf('PutObject', () => errorResponse(501, 'NotImplemented')));
@@ -206,7 +207,7 @@ describe('A condition that the store supports', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('is still sent when the store rejects a different condition', async (t) => {
+  it('is still sent when the store rejects a different condition', IN_FULL_FORM_ONLY, async (t) => {
     const opened = await openProxied(t);
     const { store, proxy } = opened;
     proxy.intercept((request) =>

@@ -10,7 +10,7 @@ import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -40,7 +40,7 @@ describe('A folder move', () => {
     }
   });
 
-  it('deletes one source file last, so an interrupted move can be repeated', async (t) => {
+  it('deletes one source file last, so an interrupted move can be repeated', IN_FULL_FORM_ONLY, async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'a/s/': null, 'a/t/': null, 'a/u': 'one', 'a/v/w': 'two', 'a/v/x/': null });
     const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: false });
@@ -108,7 +108,7 @@ describe('A folder copy over an existing folder', () => {
   });
 });
 
-it('A file move onto a file with equal content but another type is a conflict', async (t) => {
+it('A file move onto a file with equal content but another type is a conflict', IN_FULL_FORM_ONLY, async (t) => {
   const { store } = await openProxied(t);
   await store.write(file('a'), upload('text', 'text/html'));
   await store.write(file('b'), upload('text', 'text/plain'));

@@ -11,6 +11,7 @@ import { LARGE, MAX_COPY_BYTES, OTHER } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -54,7 +55,7 @@ describe('A version in a bucket without object versions', () => {
     assert.deepEqual(await textsOf(store, A), ['2', '1']);
   });
 
-  it('keeps large files, which are copied and uploaded in parts', async (t) => {
+  it('keeps large files, which are copied and uploaded in parts', IN_FULL_FORM_ONLY, async (t) => {
     const { store } = await open(t, { maxCopyBytes: MAX_COPY_BYTES });
     const large = Buffer.concat([OTHER, OTHER]);
     for (const bytes of [LARGE, large, OTHER]) await store.write(A, bytesUpload(bytes), { keep: {} });
@@ -129,7 +130,7 @@ describe('A version in a bucket without object versions', () => {
     assert.equal(await textOf(store, long), '1');
   });
 
-  it('has no username if its key would be too long', async (t) => {
+  it('has no username if its key would be too long', IN_FULL_FORM_ONLY, async (t) => {
     const { store } = await open(t);
     const long = file(`${'x'.repeat(490)}/${'y'.repeat(460)}`);
     await store.write(long, upload('1'));
