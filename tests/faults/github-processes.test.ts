@@ -4,7 +4,7 @@ import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { assertSuccess, begin, postJson, send, upload } from '../http/client.ts';
 import { openUpload } from '../process/transfers.ts';
 import type { Need } from '../runner/needs.ts';
@@ -13,7 +13,7 @@ import { block, MIB } from './pattern.ts';
 export const needs: readonly Need[] = ['git'];
 
 describe('Several processes that write to one branch', () => {
-  it('lose no concurrent write of two services with two workers each', async (t) => {
+  it('lose no concurrent write of two services with two workers each', IN_FULL_FORM_ONLY, async (t) => {
     const { hosted, start } = await setUp(t, { 'README.md': 'text' });
     const services = await Promise.all([start({ WORKERS: '2' }), start({ WORKERS: '2' })]);
     const texts = new Map(Array.from({ length: 30 }, (_, index) => [`f/${index}`, `The text of ${index}.`]));

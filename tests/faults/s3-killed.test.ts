@@ -9,7 +9,7 @@ import { serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { type Interceptor, type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { assertSuccess, begin, postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -25,7 +25,7 @@ const treeOf = (count: number): Tree =>
 const OBJECTS = 28;
 
 describe('A folder operation in a bucket, interrupted by kill -9', () => {
-  it('completes a retried move after a kill during the copy', async (t) => {
+  it('completes a retried move after a kill during the copy', IN_FULL_FORM_ONLY, async (t) => {
     const tree = treeOf(OBJECTS);
     const { bucket, proxy, start } = await setUp(t, tree);
     proxy.intercept(holdAfter('CopyObject', OBJECTS / 2, proxy));
@@ -122,7 +122,7 @@ describe('A folder move in a bucket', () => {
     assert.equal((await textsIn(bucket, 'from/')).size, 0);
   });
 
-  it('completes when the client disconnects during the removal', async (t) => {
+  it('completes when the client disconnects during the removal', IN_FULL_FORM_ONLY, async (t) => {
     const { bucket, proxy, port } = await serveProxied(t);
     const tree = treeOf(20);
     await plant(bucket, tree);

@@ -7,6 +7,7 @@ import { testObjectStore } from '../../testing/servers/object-store.ts';
 import { type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -61,7 +62,7 @@ describe('An unreachable bucket', { concurrency: CONCURRENT_TESTS }, () => {
     assert.deepEqual(await bucket.keys(), ['other']);
   });
 
-  it('fails no request when a single connection is lost', async (t) => {
+  it('fails no request when a single connection is lost', IN_FULL_FORM_ONLY, async (t) => {
     const { proxy, holdall } = await setUp(t);
     const { port } = holdall;
     await upload(port, 'kept', 'kept');
