@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { PendingUpload, Store, UploadDestination, WriteOptions } from '../../src/model/store.ts';
+import { isFullForm } from '../full-forms.ts';
 import type { Backend } from './backend.ts';
 import { assertSameBytes, file, ofKind, plant, textOf, treeOf } from './bytes.ts';
 
@@ -186,7 +187,8 @@ export function pendingUploadsContract(backend: Backend): void {
       assertSameBytes(await contentOf(store, 'a'), bytes);
     });
 
-    for (const size of [3, part + 3]) {
+    // A bucket gets a file below the size of a part in another request: tests/stores/s3-pending-uploads.test.ts.
+    for (const size of isFullForm || part === OTHER_PART ? [3, part + 3] : [part + 3]) {
       ofUploads(`of ${size} bytes requires the condition at its creation and at its commit`, async (uploading) => {
         const bytes = randomBytes(size);
         await plant(store, { taken: 'old' });

@@ -55,7 +55,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
     assert.equal(proxy.requests.filter(({ operation, key }) => operation === 'PutObject' && key === 'a').length, 1);
   });
 
-  it('sends at most four parts at once, and three of a body that is verified', async (t) => {
+  it('sends at most four parts at once, and three of a body that is verified', IN_FULL_FORM_ONLY, async (t) => {
     const { store, proxy } = await openProxied(t);
     const bytes = randomBytes(6 * PART);
     for (const [id, verify, limit] of [
