@@ -13,6 +13,7 @@ import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
+import { plant } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import {
   assertFailure,
@@ -86,8 +87,8 @@ describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
 
   for (const order of ORDERS)
     it(`receives 408 for an upload, and nothing is stored (${order})`, async (t) => {
-      const { port } = await serve(t, { idleTimeout: 0.2 });
-      await upload(port, 'a/kept', 'the old bytes');
+      const { port, store } = await serve(t, { idleTimeout: 0.2 });
+      await plant(store, { 'a/kept': 'the old bytes' });
       const response = responseOf(await stallUpload(t, port, order));
       assertFailure(response, 408, 'The request body stalled for 0.2 seconds.');
       assert.equal(response.headers.connection, 'close');
@@ -105,8 +106,8 @@ describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
   });
 
   it('is disconnected after the response when it stalls in an unread body', async (t) => {
-    const { port } = await serve(t, { idleTimeout: 0.2 });
-    await upload(port, 'any', 'any');
+    const { port, store } = await serve(t, { idleTimeout: 0.2 });
+    await plant(store, { any: 'any' });
     const { socket, received } = slowClient(t, port);
     socket.write('GET /file/any HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\nx');
     assert.equal(responseOf(await received).status, 200);
