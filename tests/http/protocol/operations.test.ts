@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { memory } from '../../contract/backend.ts';
 import { assertFailure, assertSuccess, BOUNDARY, formOf, plant, postJson, send, sendBytes, treeOf } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 import { WRONG_NAMES, WRONG_PATHS_IN_JSON } from '../wrong-paths.ts';
 
 /** Request bodies that programs send with a DELETE, or a POST instead of it. Holdall ignores them. */
@@ -33,14 +33,12 @@ const DELETED = { message: 'File deleted successfully' };
 const FOLDER_DELETED = { message: 'Folder deleted successfully' };
 
 describe('/delete', () => {
+  const service = serveEmptyStore(memory);
   let port: number;
-  let service: TestService;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   for (const method of ['DELETE', 'POST']) {
     it(`ignores the body of ${method}`, async () => {
@@ -68,14 +66,12 @@ describe('/delete', () => {
 });
 
 describe('/rename', () => {
+  const service = serveEmptyStore(memory);
   let port: number;
-  let service: TestService;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   it('returns 400 with the rule for an invalid name, and changes nothing', async () => {
     await plant(port, { 'f/a': '1' });
@@ -98,14 +94,12 @@ describe('/rename', () => {
 });
 
 describe('/create_folder', () => {
+  const service = serveEmptyStore(memory);
   let port: number;
-  let service: TestService;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   it('returns 400 with the rule for an invalid path, and creates no parent', async () => {
     for (const [path, error] of WRONG_PATHS_IN_JSON) {
@@ -122,14 +116,12 @@ describe('/create_folder', () => {
 });
 
 describe('/delete_folder', () => {
+  const service = serveEmptyStore(memory);
   let port: number;
-  let service: TestService;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   for (const method of ['DELETE', 'POST']) {
     it(`ignores the body of ${method}`, async () => {
@@ -153,14 +145,12 @@ describe('/delete_folder', () => {
 });
 
 describe('/rename_folder', () => {
+  const service = serveEmptyStore(memory);
   let port: number;
-  let service: TestService;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   it('returns 400 with the rule for an invalid name, and changes nothing', async () => {
     await plant(port, { 'f/a/x': '1' });
@@ -194,14 +184,12 @@ describe('/rename_folder', () => {
 
 for (const path of ['/copy', '/move']) {
   describe(path, () => {
+    const service = serveEmptyStore(memory);
     let port: number;
-    let service: TestService;
 
-    beforeEach(async () => {
-      service = await startService(memory);
+    beforeEach(() => {
       ({ port } = service);
     });
-    afterEach(() => service.stop());
 
     const file = (source: unknown, destination: unknown, rest: object = {}) =>
       postJson(port, path, { source, destination, is_folder: false, ...rest });
