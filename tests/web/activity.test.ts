@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -55,7 +56,7 @@ test('The details show what happened to a folder and a file at once, and undo it
   await becomes(async () => (await rows()).join(), ofFile.join());
 });
 
-test('The details name visitors of share links as such', async (t) => {
+test('The details name visitors of share links as such', IN_FULL_FORM_ONLY, async (t) => {
   const { site, page } = await openSite(t, { files: { 'Inbox/a.txt': 'a' } });
   await row(page, 'Inbox/').click();
   await page.getByRole('button', { name: 'Details' }).click();

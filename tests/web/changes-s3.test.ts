@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
@@ -11,7 +12,7 @@ import { localFolder, testFile, trayShows, uploadFiles, uploadFolder } from './u
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 
-test('The web UI writes changes and uploads to a bucket byte for byte', async (t) => {
+test('The web UI writes changes and uploads to a bucket byte for byte', IN_FULL_FORM_ONLY, async (t) => {
   const files = { 'a.txt': 'a', 'b.txt': 'b', 'folder/a.txt': 'old a', 'folder/deep/x.txt': 'x' };
   const site = await startSite(t, { store: 's3', files });
   const page = await openPage(t, {

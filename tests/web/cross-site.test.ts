@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { fetchAll } from './assaults.ts';
 import { begin, contents, SECRET, testForeignPages } from './foreign-pages.ts';
@@ -8,7 +9,9 @@ export const needs: readonly Need[] = ['browser'];
 
 // tests/long/cross-site.test.ts has the other combinations. tests/http/local.test.ts tests the decision by headers.
 testForeignPages([
-  { name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'anonymous' },
+  ...(isFullForm
+    ? [{ name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'anonymous' } as const]
+    : []),
   // The browser sends the session, because both are the same site, and no Fetch Metadata without HTTPS.
   {
     name: 'signed in, a sibling of a site without HTTPS',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { boxOf, button, row, toolbar } from './elements.ts';
 import { openSite } from './open-site.ts';
@@ -144,57 +144,61 @@ describe('Dragged entries', () => {
     assert.equal(await storedText(site, 'a.txt'), 'a');
   });
 
-  it('are forgotten when another window drags, and when the drag ends after their row was removed', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    const other = await page.context().newPage();
-    await other.goto(site.url);
-    await row(other, 'b.txt').waitFor();
-    const types = await row(other, 'b.txt').evaluate((element) => {
-      const dataTransfer = new DataTransfer();
-      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
-      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
-      return [...dataTransfer.types];
-    });
-    assert.ok(types.some((type) => type.startsWith('application/x-holdall')));
+  it(
+    'are forgotten when another window drags, and when the drag ends after their row was removed',
+    IN_FULL_FORM_ONLY,
+    async (t) => {
+      const { site, page } = await openSite(t, { files: FILES });
+      const other = await page.context().newPage();
+      await other.goto(site.url);
+      await row(other, 'b.txt').waitFor();
+      const types = await row(other, 'b.txt').evaluate((element) => {
+        const dataTransfer = new DataTransfer();
+        const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+        source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
+        return [...dataTransfer.types];
+      });
+      assert.ok(types.some((type) => type.startsWith('application/x-holdall')));
 
-    await page.bringToFront();
-    await row(page, 'a.txt').evaluate((element) => {
-      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
-      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true }));
-    });
-    await row(page, 'box/').evaluate((element, all) => {
-      const dataTransfer = new DataTransfer();
-      for (const type of all) dataTransfer.setData(type, '');
-      const init = { dataTransfer, bubbles: true, cancelable: true };
-      element.dispatchEvent(new DragEvent('dragover', init));
-      element.dispatchEvent(new DragEvent('drop', init));
-    }, types);
-    await name(page, 'a.txt').click();
-    assert.deepEqual(
-      await site.paths(),
-      Object.keys(FILES).filter((path) => !path.endsWith('/')),
-    );
+      await page.bringToFront();
+      await row(page, 'a.txt').evaluate((element) => {
+        const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+        source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true }));
+      });
+      await row(page, 'box/').evaluate((element, all) => {
+        const dataTransfer = new DataTransfer();
+        for (const type of all) dataTransfer.setData(type, '');
+        const init = { dataTransfer, bubbles: true, cancelable: true };
+        element.dispatchEvent(new DragEvent('dragover', init));
+        element.dispatchEvent(new DragEvent('drop', init));
+      }, types);
+      await name(page, 'a.txt').click();
+      assert.deepEqual(
+        await site.paths(),
+        Object.keys(FILES).filter((path) => !path.endsWith('/')),
+      );
 
-    await row(page, 'a.txt').evaluate((element) => {
-      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
-      const dataTransfer = new DataTransfer();
-      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
-      Object.assign(window, { dragged: { source, dataTransfer } });
-    });
-    await row(page, 'other/').dblclick();
-    await row(page, 'a.txt').waitFor({ state: 'detached' });
-    const isHintShown = await page.evaluate(async () => {
-      const { source, dataTransfer } = (
-        window as unknown as { dragged: { source: Element; dataTransfer: DataTransfer } }
-      ).dragged;
-      source.dispatchEvent(new DragEvent('dragend', { bubbles: true }));
-      const over = new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true });
-      document.querySelector('[data-drop-folder="other/"]')?.dispatchEvent(over);
-      for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
-      return document.querySelector('.drop-hint') !== null;
-    });
-    assert.equal(isHintShown, false);
-  });
+      await row(page, 'a.txt').evaluate((element) => {
+        const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+        const dataTransfer = new DataTransfer();
+        source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
+        Object.assign(window, { dragged: { source, dataTransfer } });
+      });
+      await row(page, 'other/').dblclick();
+      await row(page, 'a.txt').waitFor({ state: 'detached' });
+      const isHintShown = await page.evaluate(async () => {
+        const { source, dataTransfer } = (
+          window as unknown as { dragged: { source: Element; dataTransfer: DataTransfer } }
+        ).dragged;
+        source.dispatchEvent(new DragEvent('dragend', { bubbles: true }));
+        const over = new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true });
+        document.querySelector('[data-drop-folder="other/"]')?.dispatchEvent(over);
+        for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+        return document.querySelector('.drop-hint') !== null;
+      });
+      assert.equal(isHintShown, false);
+    },
+  );
 });
 
 describe('Files of other programs', () => {

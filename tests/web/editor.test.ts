@@ -3,6 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -134,30 +135,34 @@ test('A new text file opens in the editor, and unsaved text survives a reload', 
   await becomes(() => page.getByRole('dialog').count(), 0);
 });
 
-test('The editor follows a file that is renamed, and saves a deleted one only again if the user wants that', async (t) => {
-  const { page, site } = await openSite(t, { files: { 'old.txt': '' }, visit: { expectedErrors: [CHANGED, /404/] } });
-  await edit(page, 'old.txt');
-  await page.keyboard.type('text');
-  await rm(join(site.root ?? '', 'old.txt'));
-  await page.keyboard.press('Control+s');
-  const question = page.getByRole('dialog', { name: /was deleted or moved/ });
-  await question.getByRole('button', { name: 'Save again' }).click();
-  const editor = await editorOf(page, 'old.txt');
-  await editor.getByRole('status').getByText('Saved', { exact: true }).waitFor();
-  assert.equal(await readFile(join(site.root ?? '', 'old.txt'), 'utf8'), 'text');
+test(
+  'The editor follows a file that is renamed, and saves a deleted one only again if the user wants that',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const { page, site } = await openSite(t, { files: { 'old.txt': '' }, visit: { expectedErrors: [CHANGED, /404/] } });
+    await edit(page, 'old.txt');
+    await page.keyboard.type('text');
+    await rm(join(site.root ?? '', 'old.txt'));
+    await page.keyboard.press('Control+s');
+    const question = page.getByRole('dialog', { name: /was deleted or moved/ });
+    await question.getByRole('button', { name: 'Save again' }).click();
+    const editor = await editorOf(page, 'old.txt');
+    await editor.getByRole('status').getByText('Saved', { exact: true }).waitFor();
+    assert.equal(await readFile(join(site.root ?? '', 'old.txt'), 'utf8'), 'text');
 
-  const body = JSON.stringify({ newName: 'new.txt' });
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${site.url}rename/old.txt`, { method: 'POST', headers, body });
-  assert.equal(response.status, 200, await response.text());
-  const renamed = page.getByRole('dialog', { name: 'new.txt' });
-  await renamed.getByText('This file is now').waitFor();
-  await page.keyboard.type('!');
-  await save(page, renamed);
-  assert.equal(await readFile(join(site.root ?? '', 'new.txt'), 'utf8'), 'text!');
-});
+    const body = JSON.stringify({ newName: 'new.txt' });
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${site.url}rename/old.txt`, { method: 'POST', headers, body });
+    assert.equal(response.status, 200, await response.text());
+    const renamed = page.getByRole('dialog', { name: 'new.txt' });
+    await renamed.getByText('This file is now').waitFor();
+    await page.keyboard.type('!');
+    await save(page, renamed);
+    assert.equal(await readFile(join(site.root ?? '', 'new.txt'), 'utf8'), 'text!');
+  },
+);
 
-test('The editor follows a file whose folder is renamed', async (t) => {
+test('The editor follows a file whose folder is renamed', IN_FULL_FORM_ONLY, async (t) => {
   const { page, site } = await openSite(t, { files: { 'Drafts/plan.txt': '' } });
   await page.locator('[data-path="Drafts/"]').dblclick();
   await page.locator('[data-path="Drafts/plan.txt"]').click();

@@ -5,7 +5,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
 import { boxOf, longPress, renameByKeyboard, row, typeAhead, typeName, waitForFocus } from './elements.ts';
@@ -158,7 +158,7 @@ describe('A new user', () => {
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/Alps/')).length, 9);
   });
 
-  it('sorts photos into a folder by touch on a phone', { timeout: 120_000 }, async (t) => {
+  it('sorts photos into a folder by touch on a phone', { ...IN_FULL_FORM_ONLY, timeout: 120_000 }, async (t) => {
     const { site, page } = await start(t, { ...PHONE, theme: 'dark' });
     const bar = page.getByRole('toolbar');
     await bar.getByRole('button', { name: 'New folder' }).tap();

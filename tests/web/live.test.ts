@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
@@ -87,7 +88,7 @@ describe('A page', () => {
     await page.getByText('doesn’t exist').first().waitFor();
   });
 
-  it('shows the new content of the file that is open, also under its new name', async (t) => {
+  it('shows the new content of the file that is open, also under its new name', IN_FULL_FORM_ONLY, async (t) => {
     const image = async (side: number) => new Uint8Array(await photo(1, { width: side, height: side, format: 'png' }));
     const { site, page } = await openSite(t, { files: { 'a.png': await image(40), 'b.txt': 'b' } });
     await row(page, 'a.png').dblclick();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import sharp from 'sharp';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -126,7 +127,7 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
   await becomes(() => page.locator('mark').allTextContents(), ['not']);
 });
 
-it('A large folder of photos is sorted once, when the dates of all photos are known', async (t) => {
+it('A large folder of photos is sorted once, when the dates of all photos are known', IN_FULL_FORM_ONLY, async (t) => {
   const create = { width: 30, height: 20, channels: 3, background: '#468' } as const;
   const plain = await sharp({ create }).jpeg().toBuffer();
   const dated = sharp({ create }).withExif({ IFD2: { DateTimeOriginal: '2001:01:01 12:00:00' } });

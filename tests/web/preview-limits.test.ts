@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
@@ -72,7 +73,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await contents(page).getByText('tea,1').waitFor();
 });
 
-test('A text is shown completely after another program replaced it by a longer one', async (t) => {
+test('A text is shown completely after another program replaced it by a longer one', IN_FULL_FORM_ONLY, async (t) => {
   const { page, site } = await visitSite(t, { files: { 'a.txt': 'short' }, path: '?preview=a.txt' });
   await contents(page).getByText('short').waitFor();
   await writeFile(join(site.root ?? '', 'a.txt'), 'long '.repeat(10_000));
@@ -80,7 +81,7 @@ test('A text is shown completely after another program replaced it by a longer o
   await becomes(async () => (await contents(page).innerText()).trim().length, 'long '.repeat(10_000).trim().length);
 });
 
-test('A thumbnail that fails to load becomes an icon, and is requested again', async (t) => {
+test('A thumbnail that fails to load becomes an icon, and is requested again', IN_FULL_FORM_ONLY, async (t) => {
   const site = await startSite(t, { store: 'disk', files: { 'broken.jpg': 'not a picture' } });
   const expectedErrors = [/^console error: .*\b400\b.*\/thumb\/broken\.jpg/];
   const page = await openPage(t, { ...DESKTOP, url: `${site.url}-/session`, expectedErrors });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, boxOfText, row, selectedPaths, swipe, waitForFocus } from './elements.ts';
@@ -25,7 +26,7 @@ const text = await textOf('ar');
 const { previews } = text;
 
 describe('In Arabic', () => {
-  it('the viewer has the next file at the left, for buttons, keys and swipes', async (t) => {
+  it('the viewer has the next file at the left, for buttons, keys and swipes', IN_FULL_FORM_ONLY, async (t) => {
     const files = { '1.jpg': await photo(1), '2.jpg': await photo(2), '3.jpg': await photo(3) };
     const { page } = await openSite(t, { files, visit: { ...PHONE, language: 'ar' } });
     await row(page, '1.jpg').tap();
@@ -48,7 +49,7 @@ describe('In Arabic', () => {
     assertNear(percentage.x + percentage.width / 2, (await boxOf(page.locator('.image-preview'))).width / 2);
   });
 
-  it('code and JSON are from left to right, tables and text as their contents', async (t) => {
+  it('code and JSON are from left to right, tables and text as their contents', IN_FULL_FORM_ONLY, async (t) => {
     const { page } = await openSite(t, { files: FILES, visit: ARABIC });
     const show = async (name: string) => {
       await page.goto(new URL(`?preview=${name}`, page.url()).href);
@@ -101,7 +102,7 @@ describe('In Arabic', () => {
     await becomes(() => directionOf(field), 'ltr');
   });
 
-  it('the rubber band follows the mouse, and menus and drag images are at the right', async (t) => {
+  it('the rubber band follows the mouse, and menus and drag images are at the right', IN_FULL_FORM_ONLY, async (t) => {
     const files = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${100 + index}.txt`, '']));
     const { page } = await openSite(t, { files, visit: ARABIC });
     await page.getByRole('button', { name: text.shell.gridView }).first().click();
@@ -144,7 +145,7 @@ describe('In Arabic', () => {
     assert.equal(await isMirrored(page.getByRole('menuitem', { name: text.actions.download })), false);
   });
 
-  it('the upload tray fills from the right', async (t) => {
+  it('the upload tray fills from the right', IN_FULL_FORM_ONLY, async (t) => {
     const { page } = await openSite(t, { files: {}, visit: ARABIC });
     await throttleUploads(page, 100_000);
     const upload = page.getByRole('button', { name: text.shell.upload, exact: true });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -86,44 +86,48 @@ describe('Signing in', () => {
     await until('no file name is shown', async () => (await page.getByText('cat.txt').count()) === 0);
   });
 
-  it('is required for a link to a file on a phone, and then opens the file if the user can read it', async (t) => {
-    const expectedErrors = [UNAUTHORIZED, /status of 403/];
-    const { page, site } = await visit(t, 'file/photos/cat.txt', { ...PHONE, expectedErrors });
-    const url = `${site.url}file/photos/cat.txt`;
-    const signInAs = button(page, 'Use another account');
-    await signInHeading(page).waitFor();
-    await waitForNoOverflow(page);
-    await page.setViewportSize({ width: 320, height: 600 });
-    await waitForNoOverflow(page);
+  it(
+    'is required for a link to a file on a phone, and then opens the file if the user can read it',
+    IN_FULL_FORM_ONLY,
+    async (t) => {
+      const expectedErrors = [UNAUTHORIZED, /status of 403/];
+      const { page, site } = await visit(t, 'file/photos/cat.txt', { ...PHONE, expectedErrors });
+      const url = `${site.url}file/photos/cat.txt`;
+      const signInAs = button(page, 'Use another account');
+      await signInHeading(page).waitFor();
+      await waitForNoOverflow(page);
+      await page.setViewportSize({ width: 320, height: 600 });
+      await waitForNoOverflow(page);
 
-    await fillSignInForm(page, BOB);
-    await page.keyboard.press('Enter');
-    await page.getByText('Signed in as \u2068bob@example.org\u2069').waitFor();
-    await becomes(() => page.url(), url);
-    await becomes(() => page.title(), 'cat.txt – Holdall');
-    await page.getByRole('link', { name: 'Go to Files' }).click();
-    await page.getByText('You don’t have access to this folder.').waitFor();
-    await signInAs.click();
-    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
-    assert.equal(await signInDialog(page).getByText('see these files').count(), 0);
-    await page.keyboard.press('Escape');
+      await fillSignInForm(page, BOB);
+      await page.keyboard.press('Enter');
+      await page.getByText('Signed in as \u2068bob@example.org\u2069').waitFor();
+      await becomes(() => page.url(), url);
+      await becomes(() => page.title(), 'cat.txt – Holdall');
+      await page.getByRole('link', { name: 'Go to Files' }).click();
+      await page.getByText('You don’t have access to this folder.').waitFor();
+      await signInAs.click();
+      await waitForElementFocus(page.getByLabel('Username', { exact: true }));
+      assert.equal(await signInDialog(page).getByText('see these files').count(), 0);
+      await page.keyboard.press('Escape');
 
-    await page.goBack();
-    await signInAs.click();
-    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
-    await fillSignInForm(page, ANN);
-    const shown = page.waitForResponse((response) => response.url() === url && response.ok());
-    const arrived = page.waitForEvent('framenavigated');
-    await page.keyboard.press('Enter');
-    await arrived;
-    // The file is in a sandboxed document, from which Playwright can't reliably read the text.
-    const headers = (await shown).headers();
-    assert.equal(headers['content-length'], String('meow'.length));
-    assert.match(headers['content-type'] ?? '', /text\/plain/);
-    await page.goto(`${site.url}photos/2026/`);
-    await accountButton(page).waitFor();
-    await waitForNoOverflow(page);
-  });
+      await page.goBack();
+      await signInAs.click();
+      await waitForElementFocus(page.getByLabel('Username', { exact: true }));
+      await fillSignInForm(page, ANN);
+      const shown = page.waitForResponse((response) => response.url() === url && response.ok());
+      const arrived = page.waitForEvent('framenavigated');
+      await page.keyboard.press('Enter');
+      await arrived;
+      // The file is in a sandboxed document, from which Playwright can't reliably read the text.
+      const headers = (await shown).headers();
+      assert.equal(headers['content-length'], String('meow'.length));
+      assert.match(headers['content-type'] ?? '', /text\/plain/);
+      await page.goto(`${site.url}photos/2026/`);
+      await accountButton(page).waitFor();
+      await waitForNoOverflow(page);
+    },
+  );
 
   // Unit tests and tests/http/sign-in cover the texts and the redirects.
   if (isFullForm) {

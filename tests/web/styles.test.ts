@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { button, row } from './elements.ts';
 import { openSite } from './open-site.ts';
@@ -17,7 +18,7 @@ const FILES = {
   'text.md': '# Title\n\n- [x] done\n\n```js\nlet a = 1;\n```\n',
 };
 
-it('The styles of a component match no parts of other components', async (t) => {
+it('The styles of a component match no parts of other components', IN_FULL_FORM_ONLY, async (t) => {
   const { page } = await openSite(t, { files: { ...FILES, 'photo.jpg': await photo(1, { width: 300, height: 200 }) } });
   await uploadFiles(page, [testFile('one.txt', '1'), testFile('two.txt', '2')]);
   await trayShows(page, '2 files uploaded');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, button, moveFinger, row, selectedPaths, waitForTitle } from './elements.ts';
@@ -40,7 +41,7 @@ it('Opening a folder is animated without blocking input, and not for users who p
   assert.deepEqual(await animations(page), { wasAnimated: false, classes: '' });
 });
 
-it('A touch while a photo grows out of its tile is for the viewer', async (t) => {
+it('A touch while a photo grows out of its tile is for the viewer', IN_FULL_FORM_ONLY, async (t) => {
   const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
   const { page, site } = await visitSite(t, {
     files,

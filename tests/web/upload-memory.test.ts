@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -53,7 +54,7 @@ describe('Unfinished uploads after a reload', () => {
     await until('nothing is remembered', async () => (await countUploadRecords(page)) === 0);
   });
 
-  it('ask for the permission to read the files, in only one tab', async (t) => {
+  it('ask for the permission to read the files, in only one tab', IN_FULL_FORM_ONLY, async (t) => {
     const { site, page } = await openSite(t, { settings });
     await stubPicker(page);
     const release = await holdUploads(page);
@@ -81,58 +82,62 @@ describe('Unfinished uploads after a reload', () => {
     await row(other, 'small 4.txt').waitFor();
   });
 
-  it('need the same files again without handles, can be discarded, and disappear if the service has them no longer', async (t) => {
-    const { site, page } = await openSite(t, { settings, visit: { expectedErrors: [/status of 404/] } });
-    const local = await temporaryFolder(t);
-    const write = async (name: string, size: number) => {
-      await writeFile(join(local, name), randomBytes(size));
-      return join(local, name);
-    };
-    const small = await Promise.all(['a.txt', 'b.txt', 'c.txt'].map((name) => write(name, 10)));
-    const large = await Promise.all(['large.bin', 'discarded.bin', 'gone.bin'].map((name) => write(name, SIZE)));
-    const release = await holdUploads(page);
-    await choose(page, page.getByRole('button', { name: 'Upload', exact: true }), [...large, ...small]);
-    await until('a part of each large file is stored', () => new Set(parts(site).map(({ path }) => path)).size === 3);
-    await reloadDuringUpload(page, site, release);
-    await trayShows(page, '6 unfinished uploads');
-    await page.evaluate(async () => {
-      const uploads = JSON.parse(localStorage.getItem('holdall.uploads') ?? '[]') as [string, string][];
-      const url = uploads.find(([key]) => key.includes('gone.bin'))?.[1] ?? '';
-      await fetch(url, { method: 'DELETE', headers: { 'tus-resumable': '1.0.0' } });
-    });
-    await page.reload();
-    await trayShows(page, '5 unfinished uploads');
-    assert.equal(await uploadRow(page, 'gone.bin').count(), 0);
-    await uploadRow(page, 'a.txt').getByText('Not uploaded').waitFor();
-    await uploadRow(page, 'large.bin')
-      .getByText(/ of .*3 MB/)
-      .waitFor();
-    await assertAccessible(page, t, { state: 'The tray with unfinished uploads' });
+  it(
+    'need the same files again without handles, can be discarded, and disappear if the service has them no longer',
+    IN_FULL_FORM_ONLY,
+    async (t) => {
+      const { site, page } = await openSite(t, { settings, visit: { expectedErrors: [/status of 404/] } });
+      const local = await temporaryFolder(t);
+      const write = async (name: string, size: number) => {
+        await writeFile(join(local, name), randomBytes(size));
+        return join(local, name);
+      };
+      const small = await Promise.all(['a.txt', 'b.txt', 'c.txt'].map((name) => write(name, 10)));
+      const large = await Promise.all(['large.bin', 'discarded.bin', 'gone.bin'].map((name) => write(name, SIZE)));
+      const release = await holdUploads(page);
+      await choose(page, page.getByRole('button', { name: 'Upload', exact: true }), [...large, ...small]);
+      await until('a part of each large file is stored', () => new Set(parts(site).map(({ path }) => path)).size === 3);
+      await reloadDuringUpload(page, site, release);
+      await trayShows(page, '6 unfinished uploads');
+      await page.evaluate(async () => {
+        const uploads = JSON.parse(localStorage.getItem('holdall.uploads') ?? '[]') as [string, string][];
+        const url = uploads.find(([key]) => key.includes('gone.bin'))?.[1] ?? '';
+        await fetch(url, { method: 'DELETE', headers: { 'tus-resumable': '1.0.0' } });
+      });
+      await page.reload();
+      await trayShows(page, '5 unfinished uploads');
+      assert.equal(await uploadRow(page, 'gone.bin').count(), 0);
+      await uploadRow(page, 'a.txt').getByText('Not uploaded').waitFor();
+      await uploadRow(page, 'large.bin')
+        .getByText(/ of .*3 MB/)
+        .waitFor();
+      await assertAccessible(page, t, { state: 'The tray with unfinished uploads' });
 
-    await uploadRow(page, 'discarded.bin')
-      .getByRole('button', { name: /^Discard/ })
-      .press('Enter');
-    await becomes(() => page.evaluate(() => document.activeElement?.className), 'upload-list');
-    await becomes(() => site.log().filter(({ method, status }) => method === 'DELETE' && status === 204).length, 2);
-    await trayShows(page, '4 unfinished uploads');
+      await uploadRow(page, 'discarded.bin')
+        .getByRole('button', { name: /^Discard/ })
+        .press('Enter');
+      await becomes(() => page.evaluate(() => document.activeElement?.className), 'upload-list');
+      await becomes(() => site.log().filter(({ method, status }) => method === 'DELETE' && status === 204).length, 2);
+      await trayShows(page, '4 unfinished uploads');
 
-    const other = join(await temporaryFolder(t), 'large.bin');
-    await writeFile(other, randomBytes(SIZE));
-    const chooseLarge = uploadRow(page, 'large.bin').getByRole('button', { name: 'Choose file' });
-    await choose(page, chooseLarge, [other]);
-    await page.getByText('is another file, or has changed').first().waitFor();
-    const offsets = recordOffsets(page);
-    await choose(page, chooseLarge, large.slice(0, 1));
-    await row(page, 'large.bin').waitFor();
-    assert.ok(Number(offsets[0]) > 0);
-    // A file chosen with the usual button counts, too.
-    await choose(page, page.getByRole('button', { name: 'Upload', exact: true }), small.slice(0, 1));
-    await row(page, 'a.txt').waitFor();
-    await choose(page, tray(page).getByRole('button', { name: 'Choose files' }), small.slice(1));
-    await row(page, 'c.txt').waitFor();
-    assert.deepEqual(await site.paths(), ['a.txt', 'b.txt', 'c.txt', 'large.bin']);
-    assert.ok((await site.read('large.bin')).equals(await readFile(large[0] ?? '')));
-  });
+      const other = join(await temporaryFolder(t), 'large.bin');
+      await writeFile(other, randomBytes(SIZE));
+      const chooseLarge = uploadRow(page, 'large.bin').getByRole('button', { name: 'Choose file' });
+      await choose(page, chooseLarge, [other]);
+      await page.getByText('is another file, or has changed').first().waitFor();
+      const offsets = recordOffsets(page);
+      await choose(page, chooseLarge, large.slice(0, 1));
+      await row(page, 'large.bin').waitFor();
+      assert.ok(Number(offsets[0]) > 0);
+      // A file chosen with the usual button counts, too.
+      await choose(page, page.getByRole('button', { name: 'Upload', exact: true }), small.slice(0, 1));
+      await row(page, 'a.txt').waitFor();
+      await choose(page, tray(page).getByRole('button', { name: 'Choose files' }), small.slice(1));
+      await row(page, 'c.txt').waitFor();
+      assert.deepEqual(await site.paths(), ['a.txt', 'b.txt', 'c.txt', 'large.bin']);
+      assert.ok((await site.read('large.bin')).equals(await readFile(large[0] ?? '')));
+    },
+  );
 });
 
 /** Sends large files slowly, and no small files. Returns a function that ends that. */

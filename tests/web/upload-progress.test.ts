@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
@@ -120,7 +121,7 @@ describe('Uploads in progress', () => {
     assert.deepEqual(await site.paths(), ['first.txt', 'second.txt']);
   });
 
-  it('wait while the service is unreachable, and complete by themselves', async (t) => {
+  it('wait while the service is unreachable, and complete by themselves', IN_FULL_FORM_ONLY, async (t) => {
     const expectedErrors = [/ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET/];
     const { site, page } = await openSite(t, { visit: { expectedErrors } });
     await page.clock.install();

@@ -8,6 +8,7 @@ import { it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -95,26 +96,30 @@ it('Browsers can install the page, and it offers so in its menu while the browse
   assert.equal(await menuItem.count(), 0);
 });
 
-it('The colours of the window before the page has started are those of the page, in both themes', async (t) => {
-  const site = await startSite(t, { store: 'disk', files: FILES });
-  const page = await openPage(t, { ...PHONE, url: site.url });
-  await row(page, 'Docs/').waitFor();
-  for (const theme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: theme });
-    const [sent, shown] = await page.evaluate(async (scheme) => {
-      const response = await fetch('./', { headers: { accept: 'text/html' } });
-      const selector = new RegExp(`media="\\(prefers-color-scheme: ${scheme}\\)" content="(#\\w+)"`);
-      const content = selector.exec(await response.text())?.[1] ?? '';
-      const context = new OffscreenCanvas(1, 1).getContext('2d');
-      return [content, getComputedStyle(document.documentElement).backgroundColor].map((colour) => {
-        if (context) context.fillStyle = colour;
-        context?.fillRect(0, 0, 1, 1);
-        return context?.getImageData(0, 0, 1, 1).data.join();
-      });
-    }, theme);
-    assert.equal(sent, shown, theme);
-  }
-});
+it(
+  'The colours of the window before the page has started are those of the page, in both themes',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES });
+    const page = await openPage(t, { ...PHONE, url: site.url });
+    await row(page, 'Docs/').waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme });
+      const [sent, shown] = await page.evaluate(async (scheme) => {
+        const response = await fetch('./', { headers: { accept: 'text/html' } });
+        const selector = new RegExp(`media="\\(prefers-color-scheme: ${scheme}\\)" content="(#\\w+)"`);
+        const content = selector.exec(await response.text())?.[1] ?? '';
+        const context = new OffscreenCanvas(1, 1).getContext('2d');
+        return [content, getComputedStyle(document.documentElement).backgroundColor].map((colour) => {
+          if (context) context.fillStyle = colour;
+          context?.fillRect(0, 0, 1, 1);
+          return context?.getImageData(0, 0, 1, 1).data.join();
+        });
+      }, theme);
+      assert.equal(sent, shown, theme);
+    }
+  },
+);
 
 /**
  * Starts a reverse proxy below the path `/team`. Its version of the service is that of the next build after `upgrade`: the
@@ -272,41 +277,51 @@ it('Files that another app shares are uploaded to the chosen folder, after signi
     ['one', 'two'],
   );
 
-  await share(page, { root, fields: { title: 'A: good/read', text: 'Read this', url: 'https://example.org/' } });
-  await page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ }).waitFor();
-  await page.reload();
-  const text = page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ });
-  await button(text, 'Save here').click();
-  await row(page, 'A good read.txt').waitFor();
-  await until('the text is stored', () => site.exists('A good read.txt'));
-  assert.equal(await storedText(site, 'A good read.txt'), 'Read this\nhttps://example.org/\n');
-  assert.equal(page.url(), root);
-
-  // A share is gone once it was saved or cancelled, except after Undo.
-  await share(page, { root, files: [testFile('cancelled.txt', 'x')] });
-  const cancelled = page.getByRole('dialog', { name: /^Save .*cancelled\.txt.* to…$/ });
-  await cancelled.waitFor();
-  const url = page.url();
-  await button(cancelled, 'Cancel').click();
-  await becomes(() => page.url(), root);
-  await waitForMessage(page, /Discarded .*cancelled\.txt/);
-  await button(messages(page), 'Undo').click();
-  await cancelled.waitFor();
-  assert.equal(page.url(), url);
-  await page.reload();
-  await cancelled.waitFor();
-  await page.keyboard.press('Escape');
-  await waitForMessage(page, /Discarded .*cancelled\.txt/);
-  await page.goto(url);
-  await waitForMessage(page, 'Couldn’t receive the shared files.');
-
   await page.route(`${foreign}/`, (route) => route.fulfill({ contentType: 'text/html', body: '' }));
   await share(page, { root, from: `${foreign}/`, files: [testFile('hostile.txt', 'x')] });
   await waitForMessage(page, 'Couldn’t receive the shared files.');
   assert.equal(await page.getByRole('dialog').count(), 0);
 });
 
-it('A share stays until it is uploaded, only its first reader can see it, and signing out deletes it', async (t) => {
+it(
+  'Shared text becomes a file, and a share is gone once it was saved or cancelled, except after Undo',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES, access: accessOf() });
+    const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
+    const root = site.url;
+    await signIn(page, ANN);
+    await waitForWorker(page);
+    await share(page, { root, fields: { title: 'A: good/read', text: 'Read this', url: 'https://example.org/' } });
+    await page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ }).waitFor();
+    await page.reload();
+    const text = page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ });
+    await button(text, 'Save here').click();
+    await row(page, 'A good read.txt').waitFor();
+    await until('the text is stored', () => site.exists('A good read.txt'));
+    assert.equal(await storedText(site, 'A good read.txt'), 'Read this\nhttps://example.org/\n');
+    assert.equal(page.url(), root);
+
+    await share(page, { root, files: [testFile('cancelled.txt', 'x')] });
+    const cancelled = page.getByRole('dialog', { name: /^Save .*cancelled\.txt.* to…$/ });
+    await cancelled.waitFor();
+    const url = page.url();
+    await button(cancelled, 'Cancel').click();
+    await becomes(() => page.url(), root);
+    await waitForMessage(page, /Discarded .*cancelled\.txt/);
+    await button(messages(page), 'Undo').click();
+    await cancelled.waitFor();
+    assert.equal(page.url(), url);
+    await page.reload();
+    await cancelled.waitFor();
+    await page.keyboard.press('Escape');
+    await waitForMessage(page, /Discarded .*cancelled\.txt/);
+    await page.goto(url);
+    await waitForMessage(page, 'Couldn’t receive the shared files.');
+  },
+);
+
+it('Only the first reader of a share can see it, and signing out deletes it', async (t) => {
   const site = await startSite(t, {
     store: 'disk',
     files: FILES,
@@ -318,23 +333,6 @@ it('A share stays until it is uploaded, only its first reader can see it, and si
   await waitForWorker(page);
   const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
   const missing = 'Couldn’t receive the shared files.';
-
-  // The page ends before the upload does.
-  await share(page, { root, files: [testFile('secret.txt', 'of Ann')] });
-  await dialog.getByRole('option', { name: 'Docs' }).click();
-  await page.route('**/upload', () => {});
-  await button(dialog, 'Save here').click();
-  await row(page, 'Docs/old.txt').waitFor();
-  await until('the upload is remembered', async () => (await countUploadRecords(page)) === 1);
-  await page.goto(root);
-  await page.unrouteAll();
-  await waitForMessage(page, '1 unfinished upload');
-  await waitForMessage(page, 'secret.txt');
-  await button(messages(page), 'Retry').click();
-  await dialog.getByRole('navigation').getByText('Docs').waitFor();
-  await button(dialog, 'Save here').click();
-  await row(page, 'Docs/secret.txt').waitFor();
-  assert.equal(await storedText(site, 'Docs/secret.txt'), 'of Ann');
 
   // The session of Ann expires.
   await share(page, { root, files: [testFile('secret.txt', 'x')] });
@@ -356,8 +354,37 @@ it('A share stays until it is uploaded, only its first reader can see it, and si
   await page.goto(second);
   await signIn(page, BOB);
   await waitForMessage(page, missing);
+});
 
-  // Other shares never replace those of the user.
+it('A share stays until it is uploaded, and other shares never replace it', IN_FULL_FORM_ONLY, async (t) => {
+  const site = await startSite(t, {
+    store: 'disk',
+    files: FILES,
+    access: accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL }),
+  });
+  const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
+  const root = site.url;
+  await signIn(page, ANN);
+  await waitForWorker(page);
+  const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
+
+  // The page ends before the upload does.
+  await share(page, { root, files: [testFile('secret.txt', 'of Ann')] });
+  await dialog.getByRole('option', { name: 'Docs' }).click();
+  await page.route('**/upload', () => {});
+  await button(dialog, 'Save here').click();
+  await row(page, 'Docs/old.txt').waitFor();
+  await until('the upload is remembered', async () => (await countUploadRecords(page)) === 1);
+  await page.goto(root);
+  await page.unrouteAll();
+  await waitForMessage(page, '1 unfinished upload');
+  await waitForMessage(page, 'secret.txt');
+  await button(messages(page), 'Retry').click();
+  await dialog.getByRole('navigation').getByText('Docs').waitFor();
+  await button(dialog, 'Save here').click();
+  await row(page, 'Docs/secret.txt').waitFor();
+  assert.equal(await storedText(site, 'Docs/secret.txt'), 'of Ann');
+
   await share(page, { root, files: [testFile('secret.txt', 'x')] });
   await dialog.waitFor();
   const kept = page.url();
