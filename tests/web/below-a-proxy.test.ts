@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream';
 import { it, type TestContext } from 'node:test';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
@@ -49,46 +50,50 @@ async function serveBelow(t: TestContext, path: string, site: URL): Promise<stri
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
 }
 
-it('The web UI works below the path of a reverse proxy and BASE_PATH, in the language of the browser', async (t) => {
-  const files = {
-    'photos/cat.jpg': await photo(3, { width: 480, height: 320 }),
-    'photos/2026/deep.txt': 'deep',
-    'large.txt': 'x'.repeat(7_000_000),
-  };
-  // The URL of the web UI has two prefixes, so a URL without either of them fails.
-  const site = await startSite(t, { store: 'disk', files, settings: { BASE_PATH: '/files' }, isOwn: true });
-  const url = `${await serveBelow(t, '/team', new URL(site.url))}/files/`;
-  const page = await openPage(t, { url, width: 'desktop', theme: 'light', language: 'zh-CN' });
+it(
+  'The web UI works below the path of a reverse proxy and BASE_PATH, in the language of the browser',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const files = {
+      'photos/cat.jpg': await photo(3, { width: 480, height: 320 }),
+      'photos/2026/deep.txt': 'deep',
+      'large.txt': 'x'.repeat(7_000_000),
+    };
+    // The URL of the web UI has two prefixes, so a URL without either of them fails.
+    const site = await startSite(t, { store: 'disk', files, settings: { BASE_PATH: '/files' }, isOwn: true });
+    const url = `${await serveBelow(t, '/team', new URL(site.url))}/files/`;
+    const page = await openPage(t, { url, width: 'desktop', theme: 'light', language: 'zh-CN' });
 
-  await row(page, 'photos/').dblclick();
-  await row(page, 'photos/2026/').waitFor();
-  await becomes(() => page.url(), `${url}photos/`);
-  await until('the thumbnail is drawn', async () => (await page.locator('.thumbnail.loaded img').count()) === 1);
-  await row(page, 'photos/cat.jpg').dblclick();
-  await page.getByRole('dialog').getByRole('img', { name: 'cat.jpg' }).waitFor();
-  await page.keyboard.press('Escape');
-  await page.locator('.breadcrumb').getByRole('link').first().click();
-  await row(page, 'large.txt').dblclick();
-  await page
-    .getByRole('dialog')
-    .getByText(/^x{50}/)
-    .first()
-    .waitFor();
-  await page.goBack();
-  await page.goto(`${url}photos/2026`);
-  await row(page, 'photos/2026/deep.txt').waitFor();
+    await row(page, 'photos/').dblclick();
+    await row(page, 'photos/2026/').waitFor();
+    await becomes(() => page.url(), `${url}photos/`);
+    await until('the thumbnail is drawn', async () => (await page.locator('.thumbnail.loaded img').count()) === 1);
+    await row(page, 'photos/cat.jpg').dblclick();
+    await page.getByRole('dialog').getByRole('img', { name: 'cat.jpg' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.breadcrumb').getByRole('link').first().click();
+    await row(page, 'large.txt').dblclick();
+    await page
+      .getByRole('dialog')
+      .getByText(/^x{50}/)
+      .first()
+      .waitFor();
+    await page.goBack();
+    await page.goto(`${url}photos/2026`);
+    await row(page, 'photos/2026/deep.txt').waitFor();
 
-  await button(page, '新建文件夹').waitFor();
-  await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
-  await row(page, 'photos/2026/deep.txt').hover();
-  await button(row(page, 'photos/2026/deep.txt'), '\u2068deep.txt\u2069 的更多操作').click();
-  await page.getByRole('menu').waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByRole('menu').waitFor({ state: 'detached' });
-  // The entry is no longer selected, so the toolbar is that of the folder again.
-  await page.keyboard.press('Escape');
-  await choose(page, '设置', 'English');
-  await uploadFiles(page, testFile('new.txt', 'new'));
-  await trayShows(page, '1 file uploaded');
-  assert.equal((await site.read('photos/2026/new.txt')).toString(), 'new');
-});
+    await button(page, '新建文件夹').waitFor();
+    await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
+    await row(page, 'photos/2026/deep.txt').hover();
+    await button(row(page, 'photos/2026/deep.txt'), '\u2068deep.txt\u2069 的更多操作').click();
+    await page.getByRole('menu').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    // The entry is no longer selected, so the toolbar is that of the folder again.
+    await page.keyboard.press('Escape');
+    await choose(page, '设置', 'English');
+    await uploadFiles(page, testFile('new.txt', 'new'));
+    await trayShows(page, '1 file uploaded');
+    assert.equal((await site.read('photos/2026/new.txt')).toString(), 'new');
+  },
+);

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage } from './browser.ts';
 import { longText, photo, wav } from './samples.ts';
@@ -14,7 +15,7 @@ export const needs: readonly Need[] = ['browser'];
 /** The status in the log of a request that the browser cancelled, for example for the rest of a video. */
 const CLIENT_LEFT = 499;
 
-test('The page displays and opens files from their own origin', async (t) => {
+test('The page displays and opens files from their own origin', IN_FULL_FORM_ONLY, async (t) => {
   const { page, url, contents, log } = await visit(t, {
     'a.jpg': await photo(1, { width: 640, height: 480 }),
     'b.txt': longText(600_000),

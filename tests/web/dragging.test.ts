@@ -202,7 +202,7 @@ describe('Dragged entries', () => {
 });
 
 describe('Files of other programs', () => {
-  it('are uploaded wherever they are dropped, except on a dialog or a preview', async (t) => {
+  it('are uploaded wherever they are dropped, except on a dialog or a preview', IN_FULL_FORM_ONLY, async (t) => {
     const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
     const url = page.url();
     const local = await localFolder(t, { 'f.txt': 'f' });

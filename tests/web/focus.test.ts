@@ -1,5 +1,6 @@
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { button, renameByKeyboard, row, waitForElementFocus } from './elements.ts';
 import { isListing, refuse } from './intercept.ts';
@@ -12,7 +13,7 @@ async function openByKeyboard(page: Page, path: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-it('The focus stays in the folder view when its contents change to another state', async (t) => {
+it('The focus stays in the folder view when its contents change to another state', IN_FULL_FORM_ONLY, async (t) => {
   const { page } = await openSite(t, {
     files: { 'only/one.txt': '1', 'file.txt': 'file', 'empty/': '' },
     visit: { expectedErrors: [/403/] },

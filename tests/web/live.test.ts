@@ -103,7 +103,7 @@ describe('A page', () => {
     await becomes(() => new URL(page.url()).search, '?preview=c.png');
   });
 
-  it('follows the changes only while it is visible, and catches up afterwards', async (t) => {
+  it('follows the changes only while it is visible, and catches up afterwards', IN_FULL_FORM_ONLY, async (t) => {
     const { site, page } = await openSite(t, { files: { 'a.txt': 'a' } });
     const setHidden = (isHidden: boolean) =>
       page.evaluate((value) => {

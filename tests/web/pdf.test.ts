@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage } from './browser.ts';
 import { HOSTILE_PDFS, startHostileSite } from './hostile-site.ts';
@@ -12,7 +12,7 @@ import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['chromium'];
 
-test('The preview of a PDF shows the PDF viewer of the browser', async (t) => {
+test('The preview of a PDF shows the PDF viewer of the browser', IN_FULL_FORM_ONLY, async (t) => {
   const files = { 'small.pdf': pdf('Small'), 'large.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]) };
   const site = await startSite(t, { store: 'disk', files });
   const contentOrigin = `http://localhost:${new URL(site.url).port}`;
@@ -32,7 +32,7 @@ test('The preview of a PDF shows the PDF viewer of the browser', async (t) => {
   await showsPdf(page, contentOrigin);
 });
 
-test('A hostile PDF never acts on the service, opened or framed', async (t) => {
+test('A hostile PDF never acts on the service, opened or framed', IN_FULL_FORM_ONLY, async (t) => {
   const { page, acts, urlOf } = await startHostileSite(t, HOSTILE_PDFS, { hasPdfViewer: true });
   for (const file of HOSTILE_PDFS) {
     await page.goto(urlOf(file));

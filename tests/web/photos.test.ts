@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import sharp from 'sharp';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -97,6 +97,7 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
   await page.keyboard.press('ArrowRight');
   await becomes(() => new URL(page.url()).searchParams.get('preview'), 'b.jpg');
 
+  if (!isFullForm) return;
   // A rotated photo keeps its place, also before its details are read again.
   const reading = Promise.withResolvers<void>();
   await page.route('**/-/media', async (route) => {

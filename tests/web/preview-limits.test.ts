@@ -100,38 +100,42 @@ test('A thumbnail that fails to load becomes an icon, and is requested again', I
   await row.locator('.entry-icon').waitFor();
 });
 
-test('An SVG that would freeze the page is neither preloaded nor drawn, until the user asks for it', async (t) => {
-  const turbulence = '<filter id="f"><feTurbulence/></filter><rect width="60" height="40" filter="url(#f)"/>';
-  const files = {
-    'a.svg': '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9" height="9"/></svg>',
-    'b.svg': NESTED_SVG,
-    'c.svg': `<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40">${turbulence}</svg>`,
-    'd.md': '![drawing](b.svg) ![](c.svg)',
-  };
-  const { page, site } = await visitSite(t, { files });
-  const requests = requestsOf(page, '/file/');
-  const viewer = page.getByRole('dialog');
-  const next = () => viewer.getByRole('button', { name: 'Next file' }).click();
-  const isDrawn = (name: string, width: number) =>
-    until(`${name} is drawn`, () =>
-      viewer
-        .getByRole('img', { name })
-        .evaluate((image: HTMLImageElement, wanted) => image.naturalWidth === wanted, width),
+test(
+  'An SVG that would freeze the page is neither preloaded nor drawn, until the user asks for it',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const turbulence = '<filter id="f"><feTurbulence/></filter><rect width="60" height="40" filter="url(#f)"/>';
+    const files = {
+      'a.svg': '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9" height="9"/></svg>',
+      'b.svg': NESTED_SVG,
+      'c.svg': `<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40">${turbulence}</svg>`,
+      'd.md': '![drawing](b.svg) ![](c.svg)',
+    };
+    const { page, site } = await visitSite(t, { files });
+    const requests = requestsOf(page, '/file/');
+    const viewer = page.getByRole('dialog');
+    const next = () => viewer.getByRole('button', { name: 'Next file' }).click();
+    const isDrawn = (name: string, width: number) =>
+      until(`${name} is drawn`, () =>
+        viewer
+          .getByRole('img', { name })
+          .evaluate((image: HTMLImageElement, wanted) => image.naturalWidth === wanted, width),
+      );
+    await page.locator('[data-path="a.svg"]').dblclick();
+    await isDrawn('a.svg', 30);
+    await next();
+    await viewer.getByText('This image is complex').waitFor();
+    assert.deepEqual(
+      requests().map(({ url }) => url),
+      ['a.svg', 'b.svg'].map((name) => `${site.url}file/${name}`),
     );
-  await page.locator('[data-path="a.svg"]').dblclick();
-  await isDrawn('a.svg', 30);
-  await next();
-  await viewer.getByText('This image is complex').waitFor();
-  assert.deepEqual(
-    requests().map(({ url }) => url),
-    ['a.svg', 'b.svg'].map((name) => `${site.url}file/${name}`),
-  );
-  await next();
-  await viewer.getByRole('button', { name: 'Show anyway' }).click();
-  await isDrawn('c.svg', 60);
+    await next();
+    await viewer.getByRole('button', { name: 'Show anyway' }).click();
+    await isDrawn('c.svg', 60);
 
-  await next();
-  const link = page.getByRole('article').getByRole('link', { name: 'Image: \u2068drawing\u2069' });
-  assert.equal(await link.getAttribute('href'), `${site.url}?preview=b.svg`);
-  assert.equal(await page.getByRole('article').getByRole('img').count(), 0);
-});
+    await next();
+    const link = page.getByRole('article').getByRole('link', { name: 'Image: \u2068drawing\u2069' });
+    assert.equal(await link.getAttribute('href'), `${site.url}?preview=b.svg`);
+    assert.equal(await page.getByRole('article').getByRole('img').count(), 0);
+  },
+);

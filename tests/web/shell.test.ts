@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
+import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -106,11 +107,14 @@ describe('The breadcrumb', () => {
     await shortcuts.waitFor({ state: 'detached' });
 
     // On a tablet and on a phone in landscape mode, the top bar has space for the folder name.
-    for (const size of [
-      { width: 820, height: 1180 },
-      { width: 740, height: 360 },
-      { width: 667, height: 375 },
-    ]) {
+    for (const [, size] of representatives(
+      {
+        tablet: { width: 820, height: 1180 },
+        'large phone': { width: 740, height: 360 },
+        'small phone': { width: 667, height: 375 },
+      },
+      'small phone',
+    )) {
       await page.setViewportSize(size);
       await until(`the whole name is visible at ${size.width} pixels`, () =>
         title(page)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
 import { becomes } from './becomes.ts';
@@ -24,60 +25,64 @@ export const needs: readonly Need[] = ['browser'];
 const MORE_FILES = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, '']));
 
 describe('Menus', () => {
-  it('are usable by keyboard, return the focus to their button, and open inside the window', async (t) => {
-    const { page } = await openSite(t, { files: { ...FILES, ...MORE_FILES } });
-    const opener = button(page, 'Settings');
-    await opener.focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('menu').waitFor();
-    await becomes(() => focusedName(page), 'Use device setting');
-    for (const [key, name] of [
-      ['ArrowUp', 'Keyboard shortcuts'],
-      ['ArrowDown', 'Use device setting'],
-      ['End', 'Keyboard shortcuts'],
-      ['Home', 'Use device setting'],
-      ['c', 'Comfortable'],
-      ['c', 'Compact'],
-    ] as const) {
-      await page.keyboard.press(key);
-      await becomes(async () => [key, await focusedName(page)], [key, name]);
-    }
-    await page.keyboard.press('Escape');
-    await waitForElementFocus(opener);
-    await page.getByRole('menu').waitFor({ state: 'detached' });
+  it(
+    'are usable by keyboard, return the focus to their button, and open inside the window',
+    IN_FULL_FORM_ONLY,
+    async (t) => {
+      const { page } = await openSite(t, { files: { ...FILES, ...MORE_FILES } });
+      const opener = button(page, 'Settings');
+      await opener.focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('menu').waitFor();
+      await becomes(() => focusedName(page), 'Use device setting');
+      for (const [key, name] of [
+        ['ArrowUp', 'Keyboard shortcuts'],
+        ['ArrowDown', 'Use device setting'],
+        ['End', 'Keyboard shortcuts'],
+        ['Home', 'Use device setting'],
+        ['c', 'Comfortable'],
+        ['c', 'Compact'],
+      ] as const) {
+        await page.keyboard.press(key);
+        await becomes(async () => [key, await focusedName(page)], [key, name]);
+      }
+      await page.keyboard.press('Escape');
+      await waitForElementFocus(opener);
+      await page.getByRole('menu').waitFor({ state: 'detached' });
 
-    await page.keyboard.press('ArrowDown');
-    await page.getByRole('menuitemradio', { name: 'Dark' }).focus();
-    await page.keyboard.press('Enter');
-    await page.locator('html[data-theme="dark"]').waitFor();
-    await waitForElementFocus(opener);
+      await page.keyboard.press('ArrowDown');
+      await page.getByRole('menuitemradio', { name: 'Dark' }).focus();
+      await page.keyboard.press('Enter');
+      await page.locator('html[data-theme="dark"]').waitFor();
+      await waitForElementFocus(opener);
 
-    await page.keyboard.press('Enter');
-    await page.getByRole('menu').waitFor();
-    await page.keyboard.press('Tab');
-    await page.getByRole('menu').waitFor({ state: 'detached' });
+      await page.keyboard.press('Enter');
+      await page.getByRole('menu').waitFor();
+      await page.keyboard.press('Tab');
+      await page.getByRole('menu').waitFor({ state: 'detached' });
 
-    const [width, height] = [800, 760];
-    await page.setViewportSize({ width, height });
-    // Waits until the row no longer moves.
-    await row(page, 'zz 8.txt').hover();
-    const last = await boxOf(row(page, 'zz 8.txt'));
-    await page.mouse.click(width - 60, last.y + 10, { button: 'right' });
-    const menu = await boxOf(page.getByRole('menu'));
-    // Only the space above the point and to its left is large enough.
-    assert.ok(menu.x + menu.width <= width - 60 && menu.x >= 0, JSON.stringify(menu));
-    assert.ok(menu.y + menu.height <= last.y + 10 && menu.y >= 0, JSON.stringify(menu));
+      const [width, height] = [800, 760];
+      await page.setViewportSize({ width, height });
+      // Waits until the row no longer moves.
+      await row(page, 'zz 8.txt').hover();
+      const last = await boxOf(row(page, 'zz 8.txt'));
+      await page.mouse.click(width - 60, last.y + 10, { button: 'right' });
+      const menu = await boxOf(page.getByRole('menu'));
+      // Only the space above the point and to its left is large enough.
+      assert.ok(menu.x + menu.width <= width - 60 && menu.x >= 0, JSON.stringify(menu));
+      assert.ok(menu.y + menu.height <= last.y + 10 && menu.y >= 0, JSON.stringify(menu));
 
-    const first = await boxOf(row(page, 'Docs/'));
-    await page.mouse.click(200, first.y + 10, { button: 'right' });
-    await until('the menu is at the second click', async () => {
-      const { x, y } = await boxOf(page.getByRole('menu'));
-      return x === 200 && Math.abs(y - first.y - 10) < 1;
-    });
-    await becomes(() => row(page, 'Docs/').getAttribute('aria-selected'), 'true');
-    await page.mouse.click(100, 10);
-    await page.getByRole('menu').waitFor({ state: 'detached' });
-  });
+      const first = await boxOf(row(page, 'Docs/'));
+      await page.mouse.click(200, first.y + 10, { button: 'right' });
+      await until('the menu is at the second click', async () => {
+        const { x, y } = await boxOf(page.getByRole('menu'));
+        return x === 200 && Math.abs(y - first.y - 10) < 1;
+      });
+      await becomes(() => row(page, 'Docs/').getAttribute('aria-selected'), 'true');
+      await page.mouse.click(100, 10);
+      await page.getByRole('menu').waitFor({ state: 'detached' });
+    },
+  );
 });
 
 describe('The toolbar', () => {

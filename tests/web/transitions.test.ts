@@ -10,36 +10,40 @@ import { photo } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-it('Opening a folder is animated without blocking input, and not for users who prefer less motion', async (t) => {
-  const { page } = await openSite(t, { files: FILES, visit: { reducedMotion: false } });
-  await page.evaluate(() => {
-    const observer = new MutationObserver(() => {
-      const { classList, dataset } = document.documentElement;
-      if (classList.contains('of-folder')) dataset['animated'] = 'yes';
+it(
+  'Opening a folder is animated without blocking input, and not for users who prefer less motion',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const { page } = await openSite(t, { files: FILES, visit: { reducedMotion: false } });
+    await page.evaluate(() => {
+      const observer = new MutationObserver(() => {
+        const { classList, dataset } = document.documentElement;
+        if (classList.contains('of-folder')) dataset['animated'] = 'yes';
+      });
+      observer.observe(document.documentElement, { attributeFilter: ['class'] });
     });
-    observer.observe(document.documentElement, { attributeFilter: ['class'] });
-  });
-  await becomes(() => isLoaded(page), true);
-  await page.getByRole('treeitem', { name: 'Photos' }).waitFor();
-  // The second folder is opened while the page changes to the first one.
-  await page.evaluate(() => {
-    for (const name of ['Docs', 'Photos']) {
-      const item = [...document.querySelectorAll<HTMLElement>('[role="treeitem"]')].find(
-        ({ textContent }) => textContent === name,
-      );
-      item?.click();
-    }
-  });
-  await waitForTitle(page, 'Photos');
-  await row(page, 'Photos/2026/').waitFor();
-  await becomes(() => animations(page), { wasAnimated: true, classes: '' });
+    await becomes(() => isLoaded(page), true);
+    await page.getByRole('treeitem', { name: 'Photos' }).waitFor();
+    // The second folder is opened while the page changes to the first one.
+    await page.evaluate(() => {
+      for (const name of ['Docs', 'Photos']) {
+        const item = [...document.querySelectorAll<HTMLElement>('[role="treeitem"]')].find(
+          ({ textContent }) => textContent === name,
+        );
+        item?.click();
+      }
+    });
+    await waitForTitle(page, 'Photos');
+    await row(page, 'Photos/2026/').waitFor();
+    await becomes(() => animations(page), { wasAnimated: true, classes: '' });
 
-  await page.emulateMedia({ reducedMotion: 'reduce' });
-  await page.evaluate(() => delete document.documentElement.dataset['animated']);
-  await row(page, 'Photos/2026/').dblclick();
-  await row(page, 'Photos/2026/Summer holidays/').waitFor();
-  assert.deepEqual(await animations(page), { wasAnimated: false, classes: '' });
-});
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.evaluate(() => delete document.documentElement.dataset['animated']);
+    await row(page, 'Photos/2026/').dblclick();
+    await row(page, 'Photos/2026/Summer holidays/').waitFor();
+    assert.deepEqual(await animations(page), { wasAnimated: false, classes: '' });
+  },
+);
 
 it('A touch while a photo grows out of its tile is for the viewer', IN_FULL_FORM_ONLY, async (t) => {
   const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };

@@ -209,23 +209,27 @@ describe('The trash', () => {
     await waitForNoOverflow(page);
   });
 
-  it('deletes permanently from a folder by Shift+Delete, and does not exist when it is off', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES, settings: TRASH });
-    await row(page, 'notes.txt').click();
-    await page.keyboard.press('Shift+Delete');
-    await page.getByRole('dialog').getByText('You can’t undo this.').waitFor();
-    await button(page.getByRole('dialog'), 'Delete file').click();
-    await waitForDeleted(site, 'notes.txt');
-    await page.keyboard.press('Alt+Shift+g');
-    await page.getByText('The trash is empty.').waitFor();
+  it(
+    'deletes permanently from a folder by Shift+Delete, and does not exist when it is off',
+    IN_FULL_FORM_ONLY,
+    async (t) => {
+      const { page, site } = await openSite(t, { files: FILES, settings: TRASH });
+      await row(page, 'notes.txt').click();
+      await page.keyboard.press('Shift+Delete');
+      await page.getByRole('dialog').getByText('You can’t undo this.').waitFor();
+      await button(page.getByRole('dialog'), 'Delete file').click();
+      await waitForDeleted(site, 'notes.txt');
+      await page.keyboard.press('Alt+Shift+g');
+      await page.getByText('The trash is empty.').waitFor();
 
-    const off = await openSite(t, { files: FILES, settings: { TRASH_DAYS: '0' } });
-    await off.page.getByRole('link', { name: 'Recent' }).waitFor();
-    assert.equal(await off.page.getByRole('link', { name: 'Trash' }).count(), 0);
-    await row(off.page, 'notes.txt').click();
-    await button(toolbar(off.page), 'Delete').click();
-    await off.page.getByRole('dialog').getByText('You can’t undo this.').waitFor();
-  });
+      const off = await openSite(t, { files: FILES, settings: { TRASH_DAYS: '0' } });
+      await off.page.getByRole('link', { name: 'Recent' }).waitFor();
+      assert.equal(await off.page.getByRole('link', { name: 'Trash' }).count(), 0);
+      await row(off.page, 'notes.txt').click();
+      await button(toolbar(off.page), 'Delete').click();
+      await off.page.getByRole('dialog').getByText('You can’t undo this.').waitFor();
+    },
+  );
 
   it('offers only permitted actions', IN_FULL_FORM_ONLY, async (t) => {
     const access = accessOf({ folder: '/', to: 'everyone', rights: ['read', 'write'] });

@@ -13,52 +13,56 @@ export const needs: readonly Need[] = ['browser'];
 
 const CODE = /\/viewer-[\w-]+\.js$/;
 
-test('The code of the viewer is preloaded, can be left while it loads, and is requested again after a failure', async (t) => {
-  const { page, site } = await visitSite(t, {
-    files: { 'a.txt': 'first' },
-    path: '-/session',
-    visit: { expectedErrors: [/viewer-|ERR_FAILED/] },
-  });
-  const held: (() => void)[] = [];
-  await page.route(CODE, (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()));
-  await page.goto(site.url);
-  await until('the code is requested', () => held.length > 0);
-  assert.equal(await page.getByRole('dialog').count(), 0);
-  const dialog = page.getByRole('dialog', { name: 'a.txt' });
-  await row(page, 'a.txt').click();
-  await page.keyboard.press('Enter');
-  await dialog.getByText('Loading').waitFor();
-  await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
-  await waitForElementFocus(row(page, 'a.txt'));
-  await becomes(() => page.url(), site.url);
+test(
+  'The code of the viewer is preloaded, can be left while it loads, and is requested again after a failure',
+  IN_FULL_FORM_ONLY,
+  async (t) => {
+    const { page, site } = await visitSite(t, {
+      files: { 'a.txt': 'first' },
+      path: '-/session',
+      visit: { expectedErrors: [/viewer-|ERR_FAILED/] },
+    });
+    const held: (() => void)[] = [];
+    await page.route(CODE, (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()));
+    await page.goto(site.url);
+    await until('the code is requested', () => held.length > 0);
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    const dialog = page.getByRole('dialog', { name: 'a.txt' });
+    await row(page, 'a.txt').click();
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Loading').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await waitForElementFocus(row(page, 'a.txt'));
+    await becomes(() => page.url(), site.url);
 
-  await page.keyboard.press('Enter');
-  await dialog.waitFor();
-  await page.goBack();
-  await dialog.waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: 'detached' });
 
-  await page.keyboard.press('Enter');
-  await dialog.waitFor();
-  for (const release of held) release();
-  await contents(page).getByText('first').waitFor();
-  await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
-  await waitForElementFocus(row(page, 'a.txt'));
-  await becomes(() => page.url(), site.url);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    for (const release of held) release();
+    await contents(page).getByText('first').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await waitForElementFocus(row(page, 'a.txt'));
+    await becomes(() => page.url(), site.url);
 
-  await page.unroute(CODE);
-  await page.route(CODE, (route) => route.abort());
-  await page.goto(`${page.url()}?preview=a.txt`);
-  const alert = page.getByRole('alert').filter({ hasText: 'Couldn’t load the preview' });
-  await alert.waitFor();
-  await page.unroute(CODE);
-  await alert.getByRole('button', { name: 'Retry' }).click();
-  await contents(page).getByText('first').waitFor();
-  await until('the stage has the focus', () =>
-    page.evaluate(() => document.activeElement?.classList.contains('stage') === true),
-  );
-});
+    await page.unroute(CODE);
+    await page.route(CODE, (route) => route.abort());
+    await page.goto(`${page.url()}?preview=a.txt`);
+    const alert = page.getByRole('alert').filter({ hasText: 'Couldn’t load the preview' });
+    await alert.waitFor();
+    await page.unroute(CODE);
+    await alert.getByRole('button', { name: 'Retry' }).click();
+    await contents(page).getByText('first').waitFor();
+    await until('the stage has the focus', () =>
+      page.evaluate(() => document.activeElement?.classList.contains('stage') === true),
+    );
+  },
+);
 
 test(
   'A page of an earlier version offers to reload when the code of a preview or of uploads is gone',
