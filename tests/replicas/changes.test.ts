@@ -57,19 +57,20 @@ it('Three replicas on PostgreSQL, behind nginx, have one change log', async (t) 
 
   await t.test('in which a change through one appears in all, and in a page of each, within a second', async () => {
     const durations: number[] = [];
-    for (let round = 0; round < 6; round++) {
+    // Without notifications between the replicas, all rounds except the first would take the time between two polls, at least
+    // 1.5 seconds: each begins when the last replica has just polled. On a busy machine, a round can take longer than usual.
+    const isFast = () => Math.min(...durations.slice(1)) < 1000;
+    for (let round = 0; round < 10 && !isFast(); round++) {
       await upload(stage.port, `${round}.txt`, 'text');
       const uploaded = performance.now();
       await untilAllHave(`${round}.txt`);
       durations.push(performance.now() - uploaded);
     }
-    // Without notifications between the replicas, all rounds except the first would take the time between two polls, at least
-    // 1.5 seconds: each begins when the last replica has just polled. On a busy machine, a round can take longer than usual.
-    assert.ok(Math.min(...durations.slice(1)) < 1000, durations.join(', '));
+    assert.ok(isFast(), durations.join(', '));
   });
 
   await t.test('which misses and repeats nothing while they restart', async () => {
-    const load = startTrialLoad(stage, { clientsOfRole: 1, rest: 20 });
+    const load = startTrialLoad(stage, { clientsOfRole: 1, rest: 60 });
     try {
       await untilServed(load);
       // A page reads a new entry of its folder shortly after the change. Afterwards, it does not need the entry again.
