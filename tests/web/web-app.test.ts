@@ -356,7 +356,7 @@ it('Only the first reader of a share can see it, and signing out deletes it', as
   await waitForMessage(page, missing);
 });
 
-it('A share stays until it is uploaded, and other shares never replace it', IN_FULL_FORM_ONLY, async (t) => {
+it('A share stays until it is uploaded', IN_FULL_FORM_ONLY, async (t) => {
   const site = await startSite(t, {
     store: 'disk',
     files: FILES,
@@ -384,6 +384,19 @@ it('A share stays until it is uploaded, and other shares never replace it', IN_F
   await button(dialog, 'Save here').click();
   await row(page, 'Docs/secret.txt').waitFor();
   assert.equal(await storedText(site, 'Docs/secret.txt'), 'of Ann');
+});
+
+it('Later shares never replace those of the user', IN_FULL_FORM_ONLY, async (t) => {
+  const site = await startSite(t, {
+    store: 'disk',
+    files: FILES,
+    access: accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL }),
+  });
+  const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
+  const root = site.url;
+  await signIn(page, ANN);
+  await waitForWorker(page);
+  const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
 
   await share(page, { root, files: [testFile('secret.txt', 'x')] });
   await dialog.waitFor();
