@@ -22,7 +22,7 @@ it('rejects path traversal out of a granted folder in every encoding', async (t)
       const expected = parameter.plainStatuses ?? [400, 403, 404];
       assert.ok(expected.includes(plain.status), `${plain.status} ${plain.body.toString()}`);
 
-      const spell = isFullForm || THOROUGH.has(parameter.name) ? spellingsOf : representativesOf;
+      const spell = isFullForm || OF_EACH_PARSER.has(parameter.name) ? spellingsOf : representativesOf;
       const spellings = spell(parameter.target, service.base);
       for (const form of parameter.isText ? textsOf(spellings) : spellings) {
         const response = await service.attack(...parameter.request(form));
@@ -67,8 +67,13 @@ it('rejects path traversal out of a granted folder in every encoding', async (t)
   await service.assertUntouched('after all attacks');
 });
 
-/** A parameter of URLs and one of JSON. These get all spellings. */
-const THOROUGH: ReadonlySet<string> = new Set(['GET /file/', '/copy: source, a file']);
+/** One parameter for each decoder of paths: URL, query, JSON and form. These get all spellings. */
+const OF_EACH_PARSER: ReadonlySet<string> = new Set([
+  'GET /file/',
+  'prefix of a query',
+  '/copy: source, a file',
+  'file name of an upload, prefix first',
+]);
 
 /** A parameter of the API that takes a path or a name. */
 interface Parameter {
