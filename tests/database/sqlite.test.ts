@@ -27,9 +27,9 @@ testDatabase('SQLite', create);
 
 describe('A SQLite database', { concurrency: CONCURRENT_TESTS }, () => {
   /** Starts a database that is closed after the test. Returns the faults that it reports. */
-  const start = async (t: TestContext, location: DatabaseLocation) => {
+  const start = async (t: TestContext, location: DatabaseLocation, busyTimeoutMs = 100) => {
     const states: (DatabaseFault | undefined)[] = [];
-    const engine = new SqliteEngine(fileIn(location), { busyTimeoutMs: 100 });
+    const engine = new SqliteEngine(fileIn(location), { busyTimeoutMs });
     const database = new Database(engine, { migrations: HISTORY, onChange: (fault) => states.push(fault) });
     t.after(() => database.close());
     await database.start();
@@ -135,7 +135,8 @@ describe('A SQLite database', { concurrency: CONCURRENT_TESTS }, () => {
 
   it('does not block the process while it waits for a lock', async (t) => {
     const location = await create();
-    const { database } = await start(t, location);
+    // Longer than a busy machine can delay the timer that releases the lock.
+    const { database } = await start(t, location, 20_000);
     using other = new DatabaseSync(fileIn(location));
     other.exec('begin immediate');
     const waiting = database.transaction(readNotes);

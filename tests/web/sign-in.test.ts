@@ -142,7 +142,7 @@ describe('Signing in', () => {
       const from = `-/sign-in?${new URLSearchParams({ return: path })}`;
       const { page, site } = await visit(t, from, { settings, expectedErrors });
       await signInHeading(page).waitFor();
-      await page.getByRole('alert').getByText('provider').waitFor();
+      await page.getByRole('alert').getByText('Sign-in isn’t available right now.').waitFor();
       await becomes(() => page.url(), site.url + path);
 
       await page.context().route('**/-/sign-in?*', (route) => route.fulfill({ body: 'The provider' }));
