@@ -4,7 +4,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { PASSWORD, startDav, USER } from './dav-service.ts';
 import { treeIn } from './trees.ts';
@@ -38,7 +37,7 @@ const SESSION: readonly (readonly [command: string, printed: RegExp])[] = [
   ['get missing', /404/],
 ];
 
-describe('cadaver', IN_FULL_FORM_ONLY, () => {
+describe('cadaver', () => {
   it('uploads, locks, copies, moves and deletes files, and sets properties', async (t) => {
     const { url, root } = await startDav(t, { basePath: '/our/files' });
     const home = await temporaryFolder(t);

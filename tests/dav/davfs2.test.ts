@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { startDav } from './dav-service.ts';
 import { mountDavfs2 } from './davfs2.ts';
@@ -57,7 +56,7 @@ describe('davfs2', () => {
       await run('mkdir', 'disk/empty');
     });
 
-    await t.test('git clones into it', IN_FULL_FORM_ONLY, async () => {
+    await t.test('git clones into it', async () => {
       const repository = await temporaryFolder(t);
       const identity = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org'];
       await cp(SOURCES, repository, { recursive: true });
@@ -89,7 +88,7 @@ describe('davfs2', () => {
     await t.test('a second mount reads the same', async (second) => {
       const mounted = await mountDavfs2(second, url);
       assert.ok((await treeIn(mounted.folder, 'latin1'))['data.sqlite'] === stored['data.sqlite']);
-      if (isFullForm) assert.equal(await runnerIn(mounted.folder)('git', '-C', 'clone', 'status', '--porcelain'), '');
+      assert.equal(await runnerIn(mounted.folder)('git', '-C', 'clone', 'status', '--porcelain'), '');
       await mounted.unmount();
     });
 

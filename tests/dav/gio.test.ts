@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { PASSWORD, startDav, USER } from './dav-service.ts';
 import { treeIn } from './trees.ts';
@@ -34,7 +33,7 @@ gio remove "$1/empty"
 gio mount --unmount "$1"
 `;
 
-describe('GIO, the library of GNOME Files', IN_FULL_FORM_ONLY, () => {
+describe('GIO, the library of GNOME Files', () => {
   it('mounts the service, and creates, reads, renames and removes files', async (t) => {
     const { url, root } = await startDav(t, { basePath: '/our/files' });
     const home = await temporaryFolder(t);

@@ -2,7 +2,6 @@ import { describe, it } from 'node:test';
 import { atEnd } from '../../testing/holdall.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { startDav } from './dav-service.ts';
 import { runLitmus } from './litmus.ts';
@@ -14,7 +13,7 @@ describe('litmus', () => {
     await runLitmus(t, await startDav(t, { settings: { WORKERS: '2' } }));
   });
 
-  it('passes on a branch, below BASE_PATH', IN_FULL_FORM_ONLY, async (t) => {
+  it('passes on a branch, below BASE_PATH', async (t) => {
     const hosted = await hostRepository({ files: { '.gitkeep': '' } });
     atEnd(t, () => hosted.remove());
     await runLitmus(t, await startDav(t, { basePath: '/our/files', settings: settingsOfRepository(hosted) }));

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { BEARER, startDav } from './dav-service.ts';
@@ -12,91 +11,85 @@ import { treeIn } from './trees.ts';
 
 export const needs: readonly Need[] = ['postgres'];
 
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
 const LOCK_BODY = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
 const PROPERTY_BODY =
   '<propertyupdate xmlns="DAV:"><set><prop><color xmlns="urn:example:">red</color></prop></set></propertyupdate>';
 
-// In `npm test`, tests/dav/lockable-files.test.ts changes files without a database.
-describe('WebDAV without its database', IN_FULL_FORM_ONLY, () => {
-  let server: TestPostgres;
-  before(async () => {
-    server = await startPostgres();
+it('changes files without locks while the database is down, refuses the rest, and recovers by itself', async (t) => {
+  const service = await startDav(t, { settings: { DATABASE_URL: await server.createDatabase() } });
+  const request = (
+    method: string,
+    path: string,
+    { body, ...headers }: Readonly<Record<string, string>> & { readonly body?: string } = {},
+  ) => {
+    const call = { method, headers: { ...BEARER, ...headers }, ...(body !== undefined && { body }) };
+    return send(service.port, service.path + path, call);
+  };
+  const to = (path: string) => ({ destination: service.path + path });
+  for (const folder of ['docs/', 'many/', 'old/']) assert.equal((await request('MKCOL', folder)).status, 201);
+  for (const file of ['a', 'b', 'c', 'locked', 'docs/in', 'old/in']) await request('PUT', file, { body: file });
+  // A folder of several pages is streamed.
+  for (let number = 0; number <= 1000; number++) await writeFile(join(service.root, `many/${number}`), '');
+  const { headers } = await request('LOCK', 'locked', { body: LOCK_BODY });
+  const token = String(headers['lock-token']);
+  const ifLocked = { if: `(${token})` };
+
+  await server.kill();
+  for (const [method, path, options] of [
+    ['PROPFIND', '', { depth: '1' }],
+    ['PROPFIND', 'many/', { depth: '1' }],
+    ['PROPFIND', 'a', { depth: '0' }],
+    ['PROPPATCH', 'a', { body: PROPERTY_BODY }],
+    ['LOCK', 'a', { body: LOCK_BODY }],
+    ['LOCK', 'unused', { body: LOCK_BODY }],
+    ['LOCK', 'locked', ifLocked],
+    ['UNLOCK', 'locked', { 'lock-token': token }],
+    ['PUT', 'locked', { ...ifLocked, body: 'new' }],
+    ['MKCOL', 'unused/', ifLocked],
+    ['DELETE', 'locked', ifLocked],
+    ['MOVE', 'locked', { ...ifLocked, ...to('a') }],
+  ] as const) {
+    const response = await request(method, path, options);
+    assert.equal(response.status, 503, `${method} ${path}`);
+    assert.equal(response.headers['retry-after'], '5');
+  }
+  for (const [method, path, options, status] of [
+    ['GET', 'a', {}, 200],
+    ['PUT', 'a', { body: 'new' }, 204],
+    ['PUT', 'a', { if: '(<urn:example:no-lock>)', body: 'other' }, 412],
+    ['PUT', 'b', { if: '(Not <DAV:no-lock>)', body: 'new' }, 204],
+    ['PUT', 'locked', { body: 'new' }, 204],
+    ['MKCOL', 'new/', {}, 201],
+    ['COPY', 'docs/', to('copy/'), 201],
+    ['COPY', 'docs/', { ...to('old/'), depth: '0' }, 204],
+    ['MOVE', 'docs', to('moved'), 201],
+    ['MOVE', 'b', to('c'), 204],
+    ['DELETE', 'many/', {}, 204],
+  ] as const) {
+    assert.equal((await request(method, path, options)).status, status, `${method} ${path}`);
+  }
+  assert.deepEqual(await treeIn(service.root), {
+    a: 'new',
+    c: 'new',
+    locked: 'new',
+    'copy/in': 'docs/in',
+    'moved/in': 'docs/in',
+    'new/': null,
+    'old/': null,
   });
-  after(() => server.stop());
+  const warnings = service.log.filter(
+    ({ msg }) => msg === 'WebDAV locks and properties of changed files were not updated',
+  );
+  assert.equal(warnings.length, 1);
 
-  it('changes files without locks while the database is down, refuses the rest, and recovers by itself', async (t) => {
-    const service = await startDav(t, { settings: { DATABASE_URL: await server.createDatabase() } });
-    const request = (
-      method: string,
-      path: string,
-      { body, ...headers }: Readonly<Record<string, string>> & { readonly body?: string } = {},
-    ) => {
-      const call = { method, headers: { ...BEARER, ...headers }, ...(body !== undefined && { body }) };
-      return send(service.port, service.path + path, call);
-    };
-    const to = (path: string) => ({ destination: service.path + path });
-    for (const folder of ['docs/', 'many/', 'old/']) assert.equal((await request('MKCOL', folder)).status, 201);
-    for (const file of ['a', 'b', 'c', 'locked', 'docs/in', 'old/in']) await request('PUT', file, { body: file });
-    // A folder of several pages is streamed.
-    for (let number = 0; number <= 1000; number++) await writeFile(join(service.root, `many/${number}`), '');
-    const { headers } = await request('LOCK', 'locked', { body: LOCK_BODY });
-    const token = String(headers['lock-token']);
-    const ifLocked = { if: `(${token})` };
-
-    await server.kill();
-    for (const [method, path, options] of [
-      ['PROPFIND', '', { depth: '1' }],
-      ['PROPFIND', 'many/', { depth: '1' }],
-      ['PROPFIND', 'a', { depth: '0' }],
-      ['PROPPATCH', 'a', { body: PROPERTY_BODY }],
-      ['LOCK', 'a', { body: LOCK_BODY }],
-      ['LOCK', 'unused', { body: LOCK_BODY }],
-      ['LOCK', 'locked', ifLocked],
-      ['UNLOCK', 'locked', { 'lock-token': token }],
-      ['PUT', 'locked', { ...ifLocked, body: 'new' }],
-      ['MKCOL', 'unused/', ifLocked],
-      ['DELETE', 'locked', ifLocked],
-      ['MOVE', 'locked', { ...ifLocked, ...to('a') }],
-    ] as const) {
-      const response = await request(method, path, options);
-      assert.equal(response.status, 503, `${method} ${path}`);
-      assert.equal(response.headers['retry-after'], '5');
-    }
-    for (const [method, path, options, status] of [
-      ['GET', 'a', {}, 200],
-      ['PUT', 'a', { body: 'new' }, 204],
-      ['PUT', 'a', { if: '(<urn:example:no-lock>)', body: 'other' }, 412],
-      ['PUT', 'b', { if: '(Not <DAV:no-lock>)', body: 'new' }, 204],
-      ['PUT', 'locked', { body: 'new' }, 204],
-      ['MKCOL', 'new/', {}, 201],
-      ['COPY', 'docs/', to('copy/'), 201],
-      ['COPY', 'docs/', { ...to('old/'), depth: '0' }, 204],
-      ['MOVE', 'docs', to('moved'), 201],
-      ['MOVE', 'b', to('c'), 204],
-      ['DELETE', 'many/', {}, 204],
-    ] as const) {
-      assert.equal((await request(method, path, options)).status, status, `${method} ${path}`);
-    }
-    assert.deepEqual(await treeIn(service.root), {
-      a: 'new',
-      c: 'new',
-      locked: 'new',
-      'copy/in': 'docs/in',
-      'moved/in': 'docs/in',
-      'new/': null,
-      'old/': null,
-    });
-    const warnings = service.log.filter(
-      ({ msg }) => msg === 'WebDAV locks and properties of changed files were not updated',
-    );
-    assert.equal(warnings.length, 1);
-
-    await server.restart();
-    await until(
-      'the database is available',
-      async () => (await request('PROPFIND', 'a', { depth: '0' })).status === 207,
-    );
-    assert.equal((await request('PUT', 'locked')).status, 423);
-    assert.equal((await request('DELETE', 'locked', ifLocked)).status, 204);
-  });
+  await server.restart();
+  await until('the database is available', async () => (await request('PROPFIND', 'a', { depth: '0' })).status === 207);
+  assert.equal((await request('PUT', 'locked')).status, 423);
+  assert.equal((await request('DELETE', 'locked', ifLocked)).status, 204);
 });

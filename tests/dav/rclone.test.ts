@@ -5,7 +5,6 @@ import { after, before, describe, it } from 'node:test';
 import { type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { NAMES } from '../contract/names.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { type DavService, startDav } from './dav-service.ts';
@@ -84,7 +83,7 @@ describe('rclone', () => {
     });
   });
 
-  it('lists the same sizes and times as of `rclone serve webdav`', IN_FULL_FORM_ONLY, async (t) => {
+  it('lists the same sizes and times as of `rclone serve webdav`', async (t) => {
     const { root, url } = await createFolder('listed');
     await writeTree(root);
     await mkdir(join(root, 'empty folder'));

@@ -19,7 +19,6 @@ import {
 import { startNginx } from '../../testing/servers/nginx.ts';
 import { uploadByTus } from '../../testing/tus-client.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx', 'tuspy'];
@@ -49,9 +48,6 @@ const PROXIES: readonly (readonly [string, (t: TestContext, service: number) => 
   ['HAProxy', async (t, service) => startProxy(t, await documentedHaproxy(t, service)), true],
 ];
 
-/** In `npm test`, a proxy that streams requests, and one that buffers them. */
-const optionsFor = (name: string) => (name.startsWith('nginx') ? {} : IN_FULL_FORM_ONLY);
-
 describe('Uploads through reverse proxies', () => {
   let holdall: Holdall;
   let end: (() => Promise<void>)[] = [];
@@ -65,51 +61,47 @@ describe('Uploads through reverse proxies', () => {
   });
 
   for (const [name, start, streams] of PROXIES) {
-    it(
-      `arrive in parts with tus-js-client, also after a broken connection, and in one request: ${name}`,
-      optionsFor(name),
-      async (t) => {
-        const port = await start(t, holdall.port);
-        const cutter = await startConnectionCutter(t, port);
-        const path = `${name}/in parts é.bin`;
-        const content = randomBytes(3 * MIB + 1);
-        const offsets: number[] = [];
-        const earlier = holdall.log.length;
-        const isBrokenPart = ({ method, status }: LogLine) => method === 'PATCH' && status !== 204;
-        cutter.cutAfter(1.5 * MIB);
-        const { requests } = await uploadByTus({
-          service: `http://127.0.0.1:${cutter.port}`,
-          metadata: { path },
-          content,
-          chunkSize: MIB,
-          async beforeRequest(method) {
-            // On a busy machine, a proxy could send the broken part on later than the next request.
-            if (method !== 'HEAD' || !streams) return;
-            await until('the service has the broken part', () => holdall.log.slice(earlier).some(isBrokenPart));
-          },
-          onPart: (offset) => offsets.push(offset),
-        });
-        assert.equal(requests['PATCH 0'], 1, JSON.stringify(requests));
-        assert.equal(requests['HEAD 200'], 1, JSON.stringify(requests));
-        // The second part continues within, or begins again.
-        const [first, second = 0, ...others] = offsets;
-        assert.equal(first, MIB);
-        assert.equal(second > 2 * MIB, streams, String(offsets));
-        assert.equal(others.at(-1), content.length);
-        const url = `http://127.0.0.1:${port}/file/${encodeURIComponent(name)}/`;
-        const stored = await fetch(`${url}in%20parts%20%C3%A9.bin`);
-        assert.ok(Buffer.from(await stored.arrayBuffer()).equals(content));
+    it(`arrive in parts with tus-js-client, also after a broken connection, and in one request: ${name}`, async (t) => {
+      const port = await start(t, holdall.port);
+      const cutter = await startConnectionCutter(t, port);
+      const path = `${name}/in parts é.bin`;
+      const content = randomBytes(3 * MIB + 1);
+      const offsets: number[] = [];
+      const earlier = holdall.log.length;
+      const isBrokenPart = ({ method, status }: LogLine) => method === 'PATCH' && status !== 204;
+      cutter.cutAfter(1.5 * MIB);
+      const { requests } = await uploadByTus({
+        service: `http://127.0.0.1:${cutter.port}`,
+        metadata: { path },
+        content,
+        chunkSize: MIB,
+        async beforeRequest(method) {
+          // On a busy machine, a proxy could send the broken part on later than the next request.
+          if (method !== 'HEAD' || !streams) return;
+          await until('the service has the broken part', () => holdall.log.slice(earlier).some(isBrokenPart));
+        },
+        onPart: (offset) => offsets.push(offset),
+      });
+      assert.equal(requests['PATCH 0'], 1, JSON.stringify(requests));
+      assert.equal(requests['HEAD 200'], 1, JSON.stringify(requests));
+      // The second part continues within, or begins again.
+      const [first, second = 0, ...others] = offsets;
+      assert.equal(first, MIB);
+      assert.equal(second > 2 * MIB, streams, String(offsets));
+      assert.equal(others.at(-1), content.length);
+      const url = `http://127.0.0.1:${port}/file/${encodeURIComponent(name)}/`;
+      const stored = await fetch(`${url}in%20parts%20%C3%A9.bin`);
+      assert.ok(Buffer.from(await stored.arrayBuffer()).equals(content));
 
-        const put = await fetch(`${url}put%2Bat%20once`, { method: 'PUT', body: content.subarray(0, MIB) });
-        assert.equal(put.status, 201, await put.text());
-        const location = new URL(put.headers.get('location') ?? '', url);
-        assert.ok(Buffer.from(await (await fetch(location)).arrayBuffer()).equals(content.subarray(0, MIB)));
-      },
-    );
+      const put = await fetch(`${url}put%2Bat%20once`, { method: 'PUT', body: content.subarray(0, MIB) });
+      assert.equal(put.status, 201, await put.text());
+      const location = new URL(put.headers.get('location') ?? '', url);
+      assert.ok(Buffer.from(await (await fetch(location)).arrayBuffer()).equals(content.subarray(0, MIB)));
+    });
   }
 
   for (const [name, start] of PROXIES) {
-    it(`work by Resumable Uploads for HTTP, and leave the connection usable: ${name}`, optionsFor(name), async (t) => {
+    it(`work by Resumable Uploads for HTTP, and leave the connection usable: ${name}`, async (t) => {
       const port = await start(t, holdall.port);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       atEnd(t, () => agent.destroy());
@@ -135,67 +127,62 @@ describe('Uploads through reverse proxies', () => {
 
   // The host that nginx sends by default is not that of `Destination`: the doctor reports it.
   for (const [name, start] of PROXIES.filter(([, each]) => each !== bufferingNginx)) {
-    it(
-      `and all other requests of WebDAV clients pass, with TLS terminated in front: ${name}`,
-      optionsFor(name),
-      async (t) => {
-        const port = await start(t, holdall.port);
-        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-        atEnd(t, () => agent.destroy());
-        const folder = `/-/dav/${encodeURIComponent(name)} dav`.replaceAll(' ', '%20');
-        const content = randomBytes(MIB - 1);
-        const dav = (method: string, path: string, headers: OutgoingHttpHeaders = {}, body?: Buffer | string) =>
-          sendOn(agent, { port, path: `${folder}/${path}`, method, headers }, body);
-        const statuses = async (...sent: readonly ReturnType<typeof dav>[]) =>
-          (await Promise.all(sent)).map(({ status }) => status);
+    it(`and all other requests of WebDAV clients pass, with TLS terminated in front: ${name}`, async (t) => {
+      const port = await start(t, holdall.port);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      atEnd(t, () => agent.destroy());
+      const folder = `/-/dav/${encodeURIComponent(name)} dav`.replaceAll(' ', '%20');
+      const content = randomBytes(MIB - 1);
+      const dav = (method: string, path: string, headers: OutgoingHttpHeaders = {}, body?: Buffer | string) =>
+        sendOn(agent, { port, path: `${folder}/${path}`, method, headers }, body);
+      const statuses = async (...sent: readonly ReturnType<typeof dav>[]) =>
+        (await Promise.all(sent)).map(({ status }) => status);
 
-        const options = await dav('OPTIONS', '');
-        assert.match(String(options.headers['dav']), /1, ?2/);
-        assert.deepEqual(await statuses(dav('MKCOL', '')), [201]);
-        // As Finder sends it: without a length.
-        const chunked = { 'transfer-encoding': 'chunked', 'x-expected-entity-length': content.length };
-        assert.deepEqual(await statuses(dav('PUT', 'a', chunked, content)), [201]);
-        const length = { 'content-length': content.length };
-        assert.deepEqual(await statuses(dav('PUT', 'b', { ...length, expect: '100-continue' }, content)), [201]);
+      const options = await dav('OPTIONS', '');
+      assert.match(String(options.headers['dav']), /1, ?2/);
+      assert.deepEqual(await statuses(dav('MKCOL', '')), [201]);
+      // As Finder sends it: without a length.
+      const chunked = { 'transfer-encoding': 'chunked', 'x-expected-entity-length': content.length };
+      assert.deepEqual(await statuses(dav('PUT', 'a', chunked, content)), [201]);
+      const length = { 'content-length': content.length };
+      assert.deepEqual(await statuses(dav('PUT', 'b', { ...length, expect: '100-continue' }, content)), [201]);
 
-        const info =
-          '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
-        const locked = await dav('LOCK', 'a', { timeout: 'Second-60', 'content-type': 'application/xml' }, info);
-        const token = String(locked.headers['lock-token']);
-        assert.match(token, /^<.+>$/);
-        assert.deepEqual(
-          await statuses(
-            dav('PUT', 'a', length, content),
-            dav('PUT', 'a', { ...length, if: `(${token})` }, content),
-            dav('UNLOCK', 'a', { 'lock-token': token }),
-          ),
-          [423, 204, 204],
-        );
+      const info = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+      const locked = await dav('LOCK', 'a', { timeout: 'Second-60', 'content-type': 'application/xml' }, info);
+      const token = String(locked.headers['lock-token']);
+      assert.match(token, /^<.+>$/);
+      assert.deepEqual(
+        await statuses(
+          dav('PUT', 'a', length, content),
+          dav('PUT', 'a', { ...length, if: `(${token})` }, content),
+          dav('UNLOCK', 'a', { 'lock-token': token }),
+        ),
+        [423, 204, 204],
+      );
 
-        const moved = 'a%252Fb+c%2520%3F%23%20%C3%A9';
-        // The proxy that terminates TLS sends plain HTTP, and the client names its own URL.
-        const destination = `https://127.0.0.1:${port}${folder}/${moved}`;
-        const elsewhere = `https://files.example.org${folder}/${moved}`;
-        assert.deepEqual(
-          await statuses(
-            dav('MOVE', 'a', { destination: elsewhere }),
-            dav('MOVE', 'a', { destination, overwrite: 'F' }),
-            dav('COPY', 'b', { destination, overwrite: 'F' }),
-          ),
-          [502, 201, 412],
-        );
-        const listed = await dav('PROPFIND', '', { depth: '1' });
-        assert.equal(listed.status, 207);
-        const hrefs = Array.from(listed.body.toString().matchAll(/href>([^<]+)</g), ([, href = '']) =>
-          decodeURIComponent(href),
-        );
-        const expected = ['', moved, 'b'].map((each) => decodeURIComponent(`${folder}/${each}`));
-        assert.deepEqual(hrefs, expected);
-        const part = await dav('GET', moved, { range: 'bytes=5-9' });
-        assert.deepEqual([part.status, part.body], [206, content.subarray(5, 10)]);
-        assert.deepEqual(await statuses(dav('DELETE', moved), dav('DELETE', '')), [204, 204]);
-      },
-    );
+      const moved = 'a%252Fb+c%2520%3F%23%20%C3%A9';
+      // The proxy that terminates TLS sends plain HTTP, and the client names its own URL.
+      const destination = `https://127.0.0.1:${port}${folder}/${moved}`;
+      const elsewhere = `https://files.example.org${folder}/${moved}`;
+      assert.deepEqual(
+        await statuses(
+          dav('MOVE', 'a', { destination: elsewhere }),
+          dav('MOVE', 'a', { destination, overwrite: 'F' }),
+          dav('COPY', 'b', { destination, overwrite: 'F' }),
+        ),
+        [502, 201, 412],
+      );
+      const listed = await dav('PROPFIND', '', { depth: '1' });
+      assert.equal(listed.status, 207);
+      const hrefs = Array.from(listed.body.toString().matchAll(/href>([^<]+)</g), ([, href = '']) =>
+        decodeURIComponent(href),
+      );
+      const expected = ['', moved, 'b'].map((each) => decodeURIComponent(`${folder}/${each}`));
+      assert.deepEqual(hrefs, expected);
+      const part = await dav('GET', moved, { range: 'bytes=5-9' });
+      assert.deepEqual([part.status, part.body], [206, content.subarray(5, 10)]);
+      assert.deepEqual(await statuses(dav('DELETE', moved), dav('DELETE', '')), [204, 204]);
+    });
   }
 
   it('arrive in parts with tuspy', async (t) => {

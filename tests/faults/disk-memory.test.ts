@@ -3,4 +3,4 @@ import { testDiskTransfers, testPropfind } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 
 testDiskTransfers(isFullForm ? 192 * MIB : 144 * MIB);
-testPropfind(isFullForm ? 100_000 : 50_000);
+testPropfind(100_000);
