@@ -13,6 +13,9 @@ import { until } from './until.ts';
 /** A line of the service's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** Returns whether a line of the log of a service process reports an error. */
+export const isError = ({ level }: LogLine): boolean => level === 'error' || level === 'fatal';
+
 /** The owner of resources, such as a test. Calls the functions given to `after` when it ends. */
 export interface Owner {
   after(end: () => Promise<void>): void;

@@ -7,26 +7,26 @@ export interface Content {
 /** What is at a path: a file's bytes, or undefined for nothing. */
 export type State = Content | undefined;
 
-/** What the answers that one client had allow to be at its paths. Its requests for one path are sent one after the other. */
+/** The states of paths that the responses to one client allow. It sends its requests for a path one after the other. */
 export interface Ledger {
   /**
-   * Notes that a state is asked for: from now on it may be there. Returns what to call once that is acknowledged, with how
-   * many requests it took: those before the last may be done at any time after, and undo what was acknowledged since.
+   * Records that a state was requested: from now on, the path can have it. Returns the function to call when the request is
+   * acknowledged, with the number of attempts: those before the last can still take effect later, and replace later states.
    */
   ask(path: string, state: State): (tries: number) => void;
-  /** Whether these bytes, or nothing, may be there. */
+  /** Whether the path can have these bytes; undefined for no file. */
   allows(path: string, found: Buffer | undefined): boolean;
-  /** Whether a listing has to show the path, and whether it may. */
+  /** Whether each listing must contain the path, and whether it can. */
   mustShow(path: string): boolean;
   mayShow(path: string): boolean;
-  /** Every path that was ever asked for. */
+  /** All requested paths. */
   paths(): string[];
 }
 
 interface Known {
-  /** What was acknowledged last. */
+  /** The last acknowledged state. */
   state: State;
-  /** What was asked for by requests that were not acknowledged. */
+  /** The states of requests that were not acknowledged. */
   readonly open: Set<{ readonly state: State }>;
 }
 
@@ -59,7 +59,7 @@ function isSame(state: State, found: Buffer | undefined): boolean {
   return state.size === found.length && state.bytes().equals(found);
 }
 
-/** Bytes that tell in every part of them which they are. */
+/** Returns bytes that repeat a text, so that every part identifies the file. */
 export function contentOf(text: string, size: number): Content {
   return { size, bytes: () => Buffer.alloc(size, `${text};`) };
 }

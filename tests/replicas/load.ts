@@ -5,28 +5,28 @@ import { type HttpResponse, send } from '../http/client.ts';
 import { type Client, createClient, fetchFile, ROLES, type Service } from './clients.ts';
 import type { Operation } from './operations.ts';
 
-/** Clients at work, all at once. */
+/** Clients that send requests concurrently. */
 export interface Load {
   /** The folder in which the clients work. */
   readonly home: string;
-  /** Every request so far. */
+  /** All requests so far. */
   operations(): Operation[];
-  /** Whether each client has had an answer of this many requests in a row, since this time of `performance.now()`. */
+  /** Whether this number of successive requests of each client was acknowledged, since a time of `performance.now()`. */
   isServed(since: number, inARow: number): boolean;
-  /** Has every client end what it is at: what was not acknowledged is sent again until it is. */
+  /** Stops the clients. Each repeats its last request until it is acknowledged. */
   stop(): Promise<void>;
   /** Checks every file after the load has stopped. Returns the files whose state the responses do not allow. */
   lost(): Promise<string[]>;
 }
 
-/** How much work there is. */
+/** The amount of load. */
 export interface Size {
   readonly clientsOfRole: number;
-  /** Milliseconds for which a client rests behind each request. */
+  /** Milliseconds for which a client pauses after each request. */
   readonly rest: number;
 }
 
-/** Has clients of each role, so many, work in folders below `home` until they are stopped. */
+/** Starts clients of each role, which use folders below `home` until they are stopped. */
 export function startLoad(service: Service, home: string, { clientsOfRole, rest }: Size): Load {
   const roles = Object.keys(ROLES) as (keyof typeof ROLES)[];
   const clients = roles.flatMap((role) =>
@@ -82,7 +82,7 @@ async function missing(port: number, { home, ledger }: Client): Promise<string[]
   return found;
 }
 
-/** Every file below a folder, by listings alone; nothing where the folder is not there. */
+/** Returns all files below a folder by listings. Returns none if the folder does not exist. */
 async function filesBelow(port: number, folder: string): Promise<string[]> {
   const { status, body } = await whenNotBusy(() => send(port, `/?prefix=${encodeURIComponent(folder)}`));
   if (status === 404) return [];
@@ -92,7 +92,7 @@ async function filesBelow(port: number, folder: string): Promise<string[]> {
   return (await Promise.all(below)).flat();
 }
 
-/** Asks until the answer is none of a service that is too busy for it. */
+/** Repeats a request until the service is not too busy for it. */
 const whenNotBusy = (request: () => Promise<HttpResponse>): Promise<HttpResponse> =>
   until('the service is not too busy', async () => {
     const response = await request();

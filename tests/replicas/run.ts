@@ -11,8 +11,8 @@ import { openBranchStage, openDiskStage } from './shared-stages.ts';
 import type { Stage } from './stage.ts';
 import { complaints, type Result, tryFault } from './trial.ts';
 
-// Tries every fault for longer than the tests do, and prints what came of each as a table in Markdown. Ends with 1 where
-// something was lost, or failed that must not.
+// Causes every fault for longer than the tests do, and prints the results as a table in Markdown. Exits with 1 if a file was lost,
+// or a request failed that must not.
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' }, only: { type: 'string' } } });
 const seconds = readNumber('seconds', values.seconds, 0);
@@ -20,7 +20,7 @@ const SIZE = { clientsOfRole: 2, rest: 0 };
 
 const rows: string[][] = [];
 
-/** Tries the faults that are wanted on a stage of their own. */
+/** Causes the selected faults, on their own replicas. */
 async function tryOn<On extends Stage>(
   site: string,
   open: (owner: Owner) => Promise<On>,

@@ -11,7 +11,7 @@ setInterval(look, 50).unref();
 
 const now = Date.now;
 Date.now = () => now() + ahead;
-// What is made by the runtime itself has to be of this class as well.
+// Dates that Node.js creates must be instances of this class, too.
 globalThis.Date = new Proxy(Date, {
   construct: (real, given, made) => Reflect.construct(real, given.length === 0 ? [Date.now()] : given, made),
 });

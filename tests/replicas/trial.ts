@@ -56,7 +56,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Causes a fault once, ends it after so many seconds where it lasts, and waits until every client is served again. */
+/** Causes a fault once, ends it after so many seconds if it lasts, and waits until every client is served again. */
 export async function causeFault<On extends Stage>(
   stage: On,
   load: Load,
