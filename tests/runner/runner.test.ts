@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 
 const RUNNER = fileURLToPath(new URL('../../scripts/test.js', import.meta.url));
 
@@ -67,8 +66,7 @@ describe('npm test on a machine without the needed programs', () => {
     ['with CI=true', { settings: { CI: 'true' } }],
     ['with --require-all', { options: ['--require-all'] }],
   ] as const) {
-    const options = what === 'with CI=true' ? IN_FULL_FORM_ONLY : {};
-    it(`fails ${what}, names each need, and runs nothing`, options, async (t) => {
+    it(`fails ${what}, names each need, and runs nothing`, async (t) => {
       const { status, stdout, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING, ...NEEDING }, ...run });
       assert.equal(status, 1);
       assert.equal(stdout, '');
@@ -76,7 +74,7 @@ describe('npm test on a machine without the needed programs', () => {
     });
   }
 
-  it('succeeds with CI=true when the tests need nothing', IN_FULL_FORM_ONLY, async (t) => {
+  it('succeeds with CI=true when the tests need nothing', async (t) => {
     const files = { 'plain.test.ts': PASSING };
     const { status, stdout, stderr } = await runTests(t, { files, settings: { CI: 'true' } });
     assert.equal(status, 0, stderr);
@@ -126,24 +124,20 @@ it('uses Redis', () => assertDeclared('redis'));`;
     );
   });
 
-  it(
-    'prints the slowest files by CPU time, including child processes, and the slowest tests with --profile',
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const spin = 'const end = performance.now() + 150; while (performance.now() < end);';
-      const slow = `import { it } from 'node:test';
+  it('prints the slowest files by CPU time, including child processes, and the slowest tests with --profile', async (t) => {
+    const spin = 'const end = performance.now() + 150; while (performance.now() < end);';
+    const slow = `import { it } from 'node:test';
 import { spawnSync } from 'node:child_process';
 it('is slow', () => void spawnSync(process.execPath, ['--eval', ${JSON.stringify(spin)}]));`;
-      const files = { 'plain.test.ts': PASSING, 'slow.test.ts': slow };
-      const { status, stdout, stderr } = await runTests(t, { files, options: ['--profile'] });
-      assert.equal(status, 0, stderr);
-      assert.match(
-        stdout,
-        /CPU s {2}wall s {2}file\n( +\d+\.\d){2} {2}\S+slow\.test\.ts\n( +\d+\.\d){2} {2}\S+plain\.test\.ts\n/,
-      );
-      assert.match(stdout, /Slowest tests\n wall s {2}test\n +\d+\.\d {2}\S+slow\.test\.ts: is slow\n/);
-    },
-  );
+    const files = { 'plain.test.ts': PASSING, 'slow.test.ts': slow };
+    const { status, stdout, stderr } = await runTests(t, { files, options: ['--profile'] });
+    assert.equal(status, 0, stderr);
+    assert.match(
+      stdout,
+      /CPU s {2}wall s {2}file\n( +\d+\.\d){2} {2}\S+slow\.test\.ts\n( +\d+\.\d){2} {2}\S+plain\.test\.ts\n/,
+    );
+    assert.match(stdout, /Slowest tests\n wall s {2}test\n +\d+\.\d {2}\S+slow\.test\.ts: is slow\n/);
+  });
 });
 
 describe('A test process', () => {
