@@ -13,8 +13,11 @@ import { until } from './until.ts';
 /** A line of the service's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** Returns whether a line of the log of a service process reports an error. */
-export const isError = ({ level }: LogLine): boolean => level === 'error' || level === 'fatal';
+/** The levels of errors: by their names in the log of a service process, by their numbers in the log of a service in this process. */
+const ERROR_LEVELS: readonly unknown[] = ['error', 'fatal', 50, 60];
+
+/** Returns whether a line of a log reports an error. */
+export const isError = ({ level }: LogLine): boolean => ERROR_LEVELS.includes(level);
 
 /** The owner of resources, such as a test. Calls the functions given to `after` when it ends. */
 export interface Owner {

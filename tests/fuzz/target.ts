@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { walk } from '../../src/files/fallbacks.ts';
 import { parseFolder } from '../../src/model/path.ts';
-import { atEnd, isRunning, startHoldall } from '../../testing/holdall.ts';
+import { atEnd, isError, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { BOUNDARY, escapePath, formOf, send } from '../http/client.ts';
@@ -107,12 +107,8 @@ export async function startInMemory(t: TestContext, { hasShortTimeouts = false }
   };
 }
 
-/** The log levels of a fault: by their names in the log of the built service, by their numbers in this process. */
-const FAULTS: readonly unknown[] = ['error', 'fatal', 50, 60];
-
 function assertNoFaults(log: readonly Readonly<Record<string, unknown>>[]): void {
-  const faults = log.filter(({ level }) => FAULTS.includes(level));
-  assert.deepEqual(faults, [], 'The service had no fault.');
+  assert.deepEqual(log.filter(isError), [], 'The service had no fault.');
 }
 
 /**
