@@ -1,8 +1,10 @@
-import { isFullForm } from '../full-forms.ts';
+import { describe } from 'node:test';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { judgeRuns } from './judged-run.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-// `npm run history` also runs it.
-if (isFullForm || process.env['HISTORY_MINUTES'] !== undefined) judgeRuns('versioned-bucket', 2);
+const isLongRun = process.env['HISTORY_MINUTES'] !== undefined;
+
+describe('A bucket with object versions', isLongRun ? {} : IN_FULL_FORM_ONLY, () => judgeRuns('versioned-bucket', 2));

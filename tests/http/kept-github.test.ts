@@ -1,5 +1,4 @@
 import { github, shareWithinFile } from '../contract/backend.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { trashSuite } from './stores/trash.ts';
 import { versionsSuite } from './stores/versions.ts';
@@ -8,5 +7,5 @@ export const needs: readonly Need[] = ['git'];
 
 const shared = shareWithinFile(github);
 
-trashSuite(shared, { onlyRepresentative: !isFullForm });
-versionsSuite(shared, { onlyRepresentative: !isFullForm });
+trashSuite(shared, { hasAll: false });
+versionsSuite(shared, { hasAll: false });

@@ -1,5 +1,4 @@
 import { s3, shareWithinFile } from '../contract/backend.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { trashSuite, withoutTrashSuite } from './stores/trash.ts';
 import { versionsSuite } from './stores/versions.ts';
@@ -8,6 +7,6 @@ export const needs: readonly Need[] = ['bucket'];
 
 const shared = shareWithinFile(s3);
 
-trashSuite(shared, { onlyRepresentative: !isFullForm });
+trashSuite(shared, { hasAll: false });
 withoutTrashSuite(shared);
-versionsSuite(shared, { onlyRepresentative: !isFullForm });
+versionsSuite(shared, { hasAll: false });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { memory } from '../contract/backend.ts';
 import { NAMES } from '../contract/names.ts';
-import { isFullForm } from '../full-forms.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, escapePath, jsonOf, postForm, send, upload } from './client.ts';
 import { startService, type TestService, visited } from './service.ts';
 import { fetchSuite } from './stores/fetch.ts';
@@ -15,13 +15,13 @@ import { uploadSuite } from './stores/upload.ts';
 const backend = visited(memory);
 
 uploadSuite(backend);
-if (isFullForm) {
+describe('A store of which visitors see a folder', IN_FULL_FORM_ONLY, () => {
   putSuite(backend);
   listingSuite(backend);
   fetchSuite(backend);
   isolationSuite(backend);
   thumbnailsSuite(backend);
-}
+});
 
 const json = (body: object) => ({
   method: 'POST',

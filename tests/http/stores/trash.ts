@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test
 import { newKeptId } from '../../../src/model/kept-ids.ts';
 import { parseFile } from '../../../src/model/path.ts';
 import { type Backend, emptied } from '../../contract/backend.ts';
+import { IN_FULL_FORM_ONLY } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -43,8 +44,8 @@ const REPRESENTATIVE: readonly string[] = [
   'keeps a folder that a copy or a move replaces',
 ];
 
-/** Deletes to the trash, restores and permanent deletes. */
-export function trashSuite(backend: Backend, { onlyRepresentative = false } = {}): void {
+/** Deletes to the trash, restores and permanent deletes. Without `hasAll`, `npm test` runs only representative tests. */
+export function trashSuite(backend: Backend, { hasAll = true } = {}): void {
   describe(`The trash over HTTP: ${backend.name}`, () => {
     let service: TestService;
     let port: number;
@@ -57,8 +58,7 @@ export function trashSuite(backend: Backend, { onlyRepresentative = false } = {}
 
     /** Defines a test that is skipped on stores without a trash. */
     const test = (title: string, run: () => Promise<void>) => {
-      if (onlyRepresentative && !REPRESENTATIVE.includes(title)) return;
-      it(title, async (context: TestContext) => {
+      it(title, !hasAll && !REPRESENTATIVE.includes(title) ? IN_FULL_FORM_ONLY : {}, async (context: TestContext) => {
         if (service.store.moveToTrash) await run();
         else context.skip('the store has no trash');
       });

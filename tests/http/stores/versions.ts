@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test
 import sharp from 'sharp';
 import { newKeptId } from '../../../src/model/kept-ids.ts';
 import type { Backend } from '../../contract/backend.ts';
+import { IN_FULL_FORM_ONLY } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -34,8 +35,8 @@ const REPRESENTATIVE: readonly string[] = [
   'restores a version, and keeps the content that it replaces',
 ];
 
-/** Tests the earlier contents of files. */
-export function versionsSuite(backend: Backend, { onlyRepresentative = false } = {}): void {
+/** Tests the earlier contents of files. Without `hasAll`, `npm test` runs only representative tests. */
+export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
   describe(`Versions over HTTP: ${backend.name}`, () => {
     let service: TestService;
     let port: number;
@@ -48,8 +49,7 @@ export function versionsSuite(backend: Backend, { onlyRepresentative = false } =
 
     /** Defines a test that is skipped on stores without versions. */
     const test = (title: string, run: () => Promise<void>) => {
-      if (onlyRepresentative && !REPRESENTATIVE.includes(title)) return;
-      it(title, async (context: TestContext) => {
+      it(title, !hasAll && !REPRESENTATIVE.includes(title) ? IN_FULL_FORM_ONLY : {}, async (context: TestContext) => {
         if (service.store.listVersions) await run();
         else context.skip('the store keeps no versions');
       });
