@@ -321,17 +321,22 @@ it(
   },
 );
 
-it('Only the first reader of a share can see it, and signing out deletes it', async (t) => {
+/** Opens the page with a service worker, as Ann. `dialog` asks for the folder of a shared file. */
+async function openSignedIn(t: TestContext) {
   const site = await startSite(t, {
     store: 'disk',
     files: FILES,
     access: accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL }),
   });
   const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
-  const root = site.url;
   await signIn(page, ANN);
   await waitForWorker(page);
   const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
+  return { site, page, root: site.url, dialog };
+}
+
+it('Only the first reader of a share can see it, and signing out deletes it', async (t) => {
+  const { page, root, dialog } = await openSignedIn(t);
   const missing = 'Couldn’t receive the shared files.';
 
   // The session of Ann expires.
@@ -357,16 +362,7 @@ it('Only the first reader of a share can see it, and signing out deletes it', as
 });
 
 it('A share stays until it is uploaded', IN_FULL_FORM_ONLY, async (t) => {
-  const site = await startSite(t, {
-    store: 'disk',
-    files: FILES,
-    access: accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL }),
-  });
-  const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
-  const root = site.url;
-  await signIn(page, ANN);
-  await waitForWorker(page);
-  const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
+  const { site, page, root, dialog } = await openSignedIn(t);
 
   // The page ends before the upload does.
   await share(page, { root, files: [testFile('secret.txt', 'of Ann')] });
@@ -387,16 +383,7 @@ it('A share stays until it is uploaded', IN_FULL_FORM_ONLY, async (t) => {
 });
 
 it('Later shares never replace those of the user', IN_FULL_FORM_ONLY, async (t) => {
-  const site = await startSite(t, {
-    store: 'disk',
-    files: FILES,
-    access: accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL }),
-  });
-  const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
-  const root = site.url;
-  await signIn(page, ANN);
-  await waitForWorker(page);
-  const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
+  const { page, root, dialog } = await openSignedIn(t);
 
   await share(page, { root, files: [testFile('secret.txt', 'x')] });
   await dialog.waitFor();
