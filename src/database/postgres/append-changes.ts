@@ -10,7 +10,7 @@ const clock = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as b
 /**
  * Adds changes to the change log and sends a notification, in one statement. The server delivers the notification when the
  * changes are visible. The row of `change_feed` remains locked until then, so that no other process can commit a larger
- * number before. The time of the changes is read while that lock is held, so that it is in the order of their numbers.
+ * number before. Their time is read again after a wait for that row, so that times are in the order of the numbers.
  */
 export async function appendChanges(
   db: Kysely<Tables>,
