@@ -26,8 +26,6 @@ export interface TableOptions {
   readonly brief?: readonly AuthMethod[];
   /** The titles of the rows that are tested. Default: all. */
   readonly rows?: readonly string[];
-  /** The authentication methods that are tested with the representative rows only. */
-  readonly partial?: readonly AuthMethod[];
 }
 
 /** One row for each kind of request that reads, adds, replaces, moves, removes or restores. */
@@ -47,7 +45,7 @@ type Depth = 'brief' | 'usual' | 'thorough';
 /** Tests every request, with each authentication method, in each situation, against the permission table in the docs. */
 export function accessTable(
   backend: Backend,
-  { methods = AUTH_METHODS, thorough = [], brief = [], partial = [], rows }: TableOptions = {},
+  { methods = AUTH_METHODS, thorough = [], brief = [], rows }: TableOptions = {},
 ): void {
   const tested = ROWS.filter(({ title }) => REQUESTS[title] && (rows === undefined || rows.includes(title)));
   describe(`Permissions of requests: ${backend.name}`, () => {
@@ -74,7 +72,6 @@ export function accessTable(
       const depth = thorough.includes(method) ? 'thorough' : brief.includes(method) ? 'brief' : 'usual';
       describe(`with ${method}`, () => {
         for (const row of tested) {
-          if (partial.includes(method) && !REPRESENTATIVE_ROWS.includes(row.title)) continue;
           it(`match the documented row "${row.title}"`, async (context) => {
             const { store } = fixture.service;
             if (!store.moveToTrash && /\b(?:trash|item)\b/.test(row.title)) return context.skip('no trash');

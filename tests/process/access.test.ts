@@ -7,7 +7,7 @@ import { runCli } from '../../testing/cli.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
+import { isFullForm } from '../full-forms.ts';
 import { assertFailure, type HttpResponse, jsonOf, postJson, send } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
@@ -141,7 +141,7 @@ describe('A service with an access file', () => {
     assert.doesNotMatch(stderr, /\n\s+at /);
   });
 
-  it('refuses to start without the access file', IN_FULL_FORM_ONLY, async (t) => {
+  it('refuses to start without the access file', async (t) => {
     const file = await accessFile(t);
     const gone = await runHoldall(t, { settings: { ACCESS_FILE: join(file, 'gone.json') } });
     assert.match(gone.stderr, /^holdall: ACCESS_FILE .*gone\.json can't be read: .*\n$/);
