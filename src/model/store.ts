@@ -307,6 +307,14 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   /** Returns whether a folder exists. Present if that costs less than `list`. */
   hasFolder?(folder: FolderPath, options?: Cancellable): Promise<boolean>;
 
+  /**
+   * Returns the identity of a file or folder: an opaque text of at most 64 ASCII characters that no other item of the
+   * store has or will have. It remains when the item is renamed or moved inside the store, also by other programs, when
+   * the items in a folder change, and after a restart. A new item at the same path has another one, also a file that
+   * replaces a file, and a copy. Returns undefined if the path has no item of this kind, or if its identity is unknown.
+   */
+  identify?(path: FilePath | FolderPath, options?: Cancellable): Promise<string | undefined>;
+
   /** Deletes an empty folder. Throws `not-found`, and `already-exists` if the folder is not empty. */
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 

@@ -65,16 +65,16 @@ interface StoredVersion extends StoredFile {
 export class MemoryVersions {
   readonly #byPath = new Map<FilePath, Map<KeptId, StoredVersion>>();
 
-  add(path: FilePath, { entry, bytes }: StoredFile, { id, user }: Kept): void {
+  add(path: FilePath, file: StoredFile, { id, user }: Kept): void {
     const version = {
       id,
-      size: entry.size,
-      modified: entry.modified,
+      size: file.entry.size,
+      modified: file.entry.modified,
       replacedAt: new Date(),
       ...(user !== undefined && { replacedBy: user }),
     };
     const versions = this.#byPath.get(path) ?? new Map<KeptId, StoredVersion>();
-    this.#byPath.set(path, versions.set(id, { version, entry, bytes }));
+    this.#byPath.set(path, versions.set(id, { version, ...file }));
   }
 
   get(path: FilePath, id: KeptId): StoredVersion {

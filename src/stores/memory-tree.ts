@@ -16,6 +16,7 @@ import { alreadyExists, kindConflict, notEmpty, notFound } from '../model/store-
 export interface StoredFile {
   readonly entry: FileEntry;
   readonly bytes: Buffer;
+  readonly identity: string;
 }
 
 /** Called for a file or folder immediately before it is replaced. */
@@ -25,13 +26,16 @@ export type OnReplace = (path: FilePath | FolderPath) => void;
 export interface Subtree {
   readonly path: FilePath | FolderPath;
   readonly files: readonly StoredFile[];
-  readonly folders: readonly FolderPath[];
+  /** The identity of each folder. */
+  readonly folders: ReadonlyMap<FolderPath, string>;
 }
 
 /** Files and folders in memory. Each change is complete when its method returns. */
 export class MemoryTree {
   readonly #files = new Map<FilePath, StoredFile>();
-  readonly #folders = new Set<FolderPath>([ROOT]);
+  /** The identity of each folder. */
+  readonly #folders = new Map<FolderPath, string>([[ROOT, '0']]);
+  #identities = 0;
 
   find(path: FilePath): StoredFile | undefined {
     return this.#files.get(path);
@@ -56,7 +60,7 @@ export class MemoryTree {
     const times = modified ? { modified, changed: now } : { modified: now };
     const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, ...times, type };
     if (this.#files.has(path)) onReplace?.(path);
-    this.#files.set(path, { entry, bytes });
+    this.#files.set(path, { entry, bytes, identity: this.#newIdentity() });
     return entry;
   }
 
@@ -74,6 +78,17 @@ export class MemoryTree {
     return this.put(to, bytes, entry, onReplace);
   }
 
+  identify(path: FilePath | FolderPath): string | undefined {
+    return isFolder(path) ? this.#folders.get(path) : this.#files.get(path)?.identity;
+  }
+
+  move(from: FilePath, to: FilePath, options: Replacing & { onReplace?: OnReplace | undefined }): void {
+    const { identity } = this.get(from);
+    this.copy(from, to, options);
+    this.#files.set(to, { ...this.get(to), identity });
+    this.remove(from);
+  }
+
   hasFolder(folder: FolderPath): boolean {
     return this.#folders.has(folder);
   }
@@ -82,7 +97,7 @@ export class MemoryTree {
   childrenOf(folder: FolderPath): Entry[] {
     this.#requireFolder(folder);
     const files = Array.from(this.#files.values(), ({ entry }) => entry);
-    const folders = Array.from(this.#folders, (path) => ({ kind: 'folder' as const, path }));
+    const folders = Array.from(this.#folders.keys(), (path) => ({ kind: 'folder' as const, path }));
     return [...files, ...folders]
       .filter(({ path }) => path !== ROOT && parentOf(path) === folder)
       .toSorted((left, right) => comparePaths(left.path, right.path));
@@ -95,7 +110,7 @@ export class MemoryTree {
       if (this.#files.has(withoutSlash(path) as FilePath)) throw kindConflict(path);
       missing.push(path);
     }
-    for (const path of missing) this.#folders.add(path);
+    for (const path of missing) this.#folders.set(path, this.#newIdentity());
   }
 
   removeFolder(folder: FolderPath): void {
@@ -106,7 +121,7 @@ export class MemoryTree {
   removeTree(folder: FolderPath): void {
     this.#requireFolder(folder);
     for (const path of this.#files.keys()) if (isWithin(path, folder)) this.#files.delete(path);
-    for (const path of this.#folders) if (path !== ROOT && isWithin(path, folder)) this.#folders.delete(path);
+    for (const path of this.#folders.keys()) if (path !== ROOT && isWithin(path, folder)) this.#folders.delete(path);
   }
 
   copyFolder(
@@ -116,7 +131,9 @@ export class MemoryTree {
   ): void {
     this.#requireFolder(from);
     if (!replace && this.#folders.has(to)) throw alreadyExists(to);
-    const folders = [...this.#folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));
+    const folders = [...this.#folders.keys()]
+      .filter((path) => isWithin(path, from))
+      .map((path) => rebase(path, from, to));
     const files = [...this.#files.keys()]
       .filter((path) => isWithin(path, from))
       .map((path) => [path, rebase(path, from, to)] as const);
@@ -130,16 +147,26 @@ export class MemoryTree {
     for (const [source, destination] of files) this.copy(source, destination, { replace });
   }
 
+  moveFolder(from: FolderPath, to: FolderPath, options: Replacing & { onReplace?: OnReplace | undefined }): void {
+    this.copyFolder(from, to, options);
+    const { files, folders } = this.take(from);
+    for (const [path, identity] of folders) this.#folders.set(rebase(path, from, to), identity);
+    for (const { entry, identity } of files) {
+      const path = rebase(entry.path, from, to);
+      this.#files.set(path, { ...this.get(path), identity });
+    }
+  }
+
   /** Removes a file or folder and returns it. */
   take(path: FilePath | FolderPath): Subtree {
     if (!isFolder(path)) {
       const file = this.get(path);
       this.remove(path);
-      return { path, files: [file], folders: [] };
+      return { path, files: [file], folders: new Map() };
     }
     this.#requireFolder(path);
     const files = [...this.#files.values()].filter((file) => isWithin(file.entry.path, path));
-    const folders = [...this.#folders].filter((folder) => isWithin(folder, path));
+    const folders = new Map([...this.#folders].filter(([folder]) => isWithin(folder, path)));
     this.removeTree(path);
     return { path, files, folders };
   }
@@ -151,11 +178,16 @@ export class MemoryTree {
     const move = <Path extends FilePath | FolderPath>(each: Path) =>
       rebase<FilePath | FolderPath>(each, path as FolderPath, to as FolderPath) as Path;
     // All paths are checked before the first change.
-    const moved = files.map(({ entry, bytes }) => ({ entry: { ...entry, path: move(entry.path) }, bytes }));
-    const movedFolders = folders.map(move);
+    const moved = files.map((file) => ({ ...file, entry: { ...file.entry, path: move(file.entry.path) } }));
+    const movedFolders = Array.from(folders, ([folder, identity]) => [move(folder), identity] as const);
     this.createFolder(isFolder(to) ? to : parentOf(to));
-    for (const folder of movedFolders) this.#folders.add(folder);
+    for (const [folder, identity] of movedFolders) this.#folders.set(folder, identity);
     for (const file of moved) this.#files.set(file.entry.path, file);
+  }
+
+  #newIdentity(): string {
+    this.#identities++;
+    return String(this.#identities);
   }
 
   #requireFolder(folder: FolderPath): void {

@@ -61,13 +61,13 @@ export function createMemoryStore(): Store {
       tree.remove(file);
     },
 
+    identify: async (path) => tree.identify(path),
     hasFolder: async (folder) => tree.hasFolder(folder),
     createFolder: async (folder) => tree.createFolder(folder),
     removeFolder: async (folder) => tree.removeFolder(folder),
     copy: async (from, to, options) => tree.copy(from, to, replacing(options)),
     async move(from, to, options) {
-      tree.copy(from, to, replacing(options));
-      tree.remove(from);
+      tree.move(from, to, replacing(options));
     },
     removeTree: async (folder) => tree.removeTree(folder),
     async copyFolder(from, to, { signal, ...options }) {
@@ -76,8 +76,7 @@ export function createMemoryStore(): Store {
     },
     async moveFolder(from, to, { signal, ...options }) {
       signal?.throwIfAborted();
-      tree.copyFolder(from, to, replacing(options));
-      tree.removeTree(from);
+      tree.moveFolder(from, to, replacing(options));
     },
 
     async moveToTrash(path, { id, user, ifMatch, signal }) {

@@ -4,6 +4,7 @@ import type { Store } from '../../src/model/store.ts';
 const READ_ONLY: ReadonlySet<string | symbol> = new Set([
   'list',
   'hasFolder',
+  'identify',
   'space',
   'stat',
   'read',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { newKeptId } from '../../src/model/kept-ids.ts';
+import { ROOT } from '../../src/model/path.ts';
 import type { Progress, Store } from '../../src/model/store.ts';
 import type { Backend, Trait } from './backend.ts';
 import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
@@ -181,6 +183,55 @@ function membersContract(backend: Backend): void {
       for (const { done, total } of reports) assert.ok(done <= 2 && (total === null || total === 2));
       await assert.rejects(member(folder('a')), ofKind('not-found'));
       await assert.rejects(member(folder('ab')), ofKind('not-found'));
+    });
+
+    ofMember('identify', 'knows an item at its other paths, also from the trash', async (identify) => {
+      await plant(store, { a: 'a', 'f/': null, 'f/g/b': 'b', 'x/': null, 'x/old': 'old' });
+      const before = await Promise.all(
+        [file('a'), folder('f'), folder('f/g'), file('f/g/b')].map((path) => identify(path)),
+      );
+      assert.equal(new Set(before).size, 4);
+      for (const identity of before) assert.match(identity ?? '', /^[\x21-\x7e]{1,64}$/);
+      await writeAll(store, { 'f/new': 'new' });
+      await store.moveFolder?.(folder('f'), folder('x'), replace);
+      await store.move?.(file('a'), file('c'), keep);
+      const { id } = (await store.moveToTrash?.(folder('x'), { id: newKeptId() })) ?? assert.fail();
+      await store.restoreTrashed?.(id, folder('y'));
+      const after = [file('c'), folder('y'), folder('y/g'), file('y/g/b')].map((path) => identify(path));
+      assert.deepEqual(await Promise.all(after), before);
+    });
+
+    ofMember('identify', 'tells a new item from the one that was at its path', async (identify) => {
+      const seen = new Set<string | undefined>();
+      for (let round = 0; round < 20; round++) {
+        await plant(store, { 'f/': null, 'f/a': 'same' });
+        seen.add(await identify(folder('f')));
+        seen.add(await identify(file('f/a')));
+        await writeAll(store, { 'f/a': 'same' });
+        seen.add(await identify(file('f/a')));
+        await store.removeTree?.(folder('f'));
+      }
+      assert.equal(seen.size, 60);
+      assert.ok(!seen.has(undefined));
+    });
+
+    ofMember('identify', 'tells a copy from its source', async (identify) => {
+      await plant(store, { 'f/': null, 'f/a': 'a' });
+      await store.copyFolder?.(folder('f'), folder('g'), keep);
+      for (const [source, copy] of [
+        [folder('f'), folder('g')],
+        [file('f/a'), file('g/a')],
+      ] as const) {
+        assert.notEqual(await identify(copy), await identify(source));
+      }
+    });
+
+    ofMember('identify', 'is undefined without an item of this kind', async (identify) => {
+      await plant(store, { a: 'a', 'f/': null });
+      for (const path of [file('f'), folder('a'), file('b'), folder('b'), file('b/c'), file('a/b')]) {
+        assert.equal(await identify(path), undefined, path);
+      }
+      assert.ok(await identify(ROOT));
     });
 
     ofMember('presign', 'gives a URL for each name', async (member) => {

@@ -9,6 +9,7 @@ import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
 import { DiskFolderOperations } from './folder-operations.ts';
+import { identify } from './identity.ts';
 import { createLister } from './list.ts';
 import { DiskUploads } from './pending-uploads.ts';
 import { DiskReader } from './read.ts';
@@ -94,6 +95,7 @@ export async function openDisk({
     move: (from, to, options) => files.move(from, to, options),
     createFolder: (path) => folders.createFolder(path),
     hasFolder: (path) => folders.exists(path),
+    identify: (path) => identify(root, path),
     space: () => spaceOf(root.path),
     removeFolder: (path) => folders.removeFolder(path),
     removeTree: (path, options) => folders.removeTree(path, options),

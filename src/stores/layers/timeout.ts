@@ -11,6 +11,7 @@ import { bodyIn, type Call, stepwise, wrap } from './wrap.ts';
 const LIMITED = {
   list: 'all',
   hasFolder: 'all',
+  identify: 'all',
   space: 'all',
   stat: 'all',
   read: 'all',

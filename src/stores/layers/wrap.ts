@@ -12,6 +12,7 @@ export type Effect = 'reads' | 'writes' | 'neither';
 export const EFFECTS = {
   list: 'reads',
   hasFolder: 'reads',
+  identify: 'reads',
   space: 'reads',
   stat: 'reads',
   read: 'reads',
