@@ -1,3 +1,4 @@
+import { isExpired } from '../model/clock.ts';
 import { undefinedIfNotFound } from '../model/error.ts';
 import type { Cancellable, Reporting, Store, TrashedItem, TrashStore } from '../model/store.ts';
 import { MAX_PAGE } from '../model/store.ts';
@@ -61,7 +62,7 @@ async function expireTrash(
   const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
   if (bound) {
     for await (const item of itemsOf(trash, signal)) {
-      if (item.deletedAt >= before) bound.note(item.deletedAt, await sizeOf(trash, item, signal));
+      if (!isExpired(item.deletedAt, before)) bound.note(item.deletedAt, await sizeOf(trash, item, signal));
     }
     bound.decide();
   }
@@ -77,7 +78,7 @@ async function expireTrash(
   };
   const undecided: (TrashedItem & { readonly size: number })[] = [];
   for await (const item of itemsOf(trash, signal)) {
-    const verdict = item.deletedAt < before ? 'remove' : (bound?.verdict(item.deletedAt) ?? 'keep');
+    const verdict = isExpired(item.deletedAt, before) ? 'remove' : (bound?.verdict(item.deletedAt) ?? 'keep');
     if (verdict === 'remove') await remove(item);
     if (verdict === 'undecided') undecided.push({ ...item, size: await sizeOf(trash, item, signal) });
   }

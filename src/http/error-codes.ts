@@ -573,7 +573,7 @@ const STORE_ERRORS: Readonly<
     action: 'Try again after `Retry-After`, or use a token with a larger quota.',
   },
   'outcome-unknown': {
-    meaning: 'GitHub did not confirm the change. It might have been made.',
+    meaning: 'GitHub or the disk did not confirm the change. It might have been made.',
     action: 'Check the result before you send the request again.',
   },
   'listing-incomplete': {

@@ -115,13 +115,21 @@ export class JobQueue {
         .selectFrom('jobs')
         .select('id')
         .where('id', '=', id)
-        .where(({ eb, or }) => or([eb('finished_at', 'is', null), eb('finished_at', '>', latestEnd)]))
+        .where(({ eb, or, between }) =>
+          // A job that ended in the future ended while the clock was ahead.
+          or([eb('finished_at', 'is', null), between('finished_at', latestEnd, now)]),
+        )
         .executeTakeFirst();
       if (pending) return false;
       await db
         .insertInto('jobs')
         .values({ ...queued, id, kind, input: JSON.stringify(input), owner: null, submitter: JSON.stringify(SERVICE) })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet(queued).where('jobs.finished_at', '<=', latestEnd))
+        .onConflict((conflict) =>
+          conflict
+            .column('id')
+            .doUpdateSet(queued)
+            .where(({ eb, or }) => or([eb('jobs.finished_at', '<=', latestEnd), eb('jobs.finished_at', '>', now)])),
+        )
         .execute();
       return true;
     });

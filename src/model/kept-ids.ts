@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { recordingTime } from './clock.ts';
 import { quoted, StoreError } from './error.ts';
 
 declare const kept: unique symbol;
@@ -26,7 +27,7 @@ let latest = { milliseconds: 0, counter: 0 };
  * Returns a new id. Ids sort by time, the newest first, because their first part counts down. A store that lists names
  * in ascending order therefore lists the newest first. Ids of one process also sort within a millisecond.
  */
-export function newKeptId(milliseconds = Date.now()): KeptId {
+export function newKeptId(milliseconds = recordingTime()): KeptId {
   const counter = milliseconds === latest.milliseconds ? (latest.counter + 1) % (MAX_COUNTER + 1) : 0;
   latest = { milliseconds, counter };
   const time = digits(MAX_MILLISECONDS - milliseconds, TIME_LENGTH) + digits(MAX_COUNTER - counter, COUNTER_LENGTH);

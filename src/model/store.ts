@@ -336,6 +336,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   openUpload?(id: string, options?: Cancellable): Promise<PendingUpload>;
 
   /**
+   * Removes the uploads that nothing has changed since `before`, by the clock of the store, and for which `isOrphaned`
+   * resolves to true. Can be interrupted and repeated. Returns their number. Present together with `openUpload`.
+   */
+  removeUploads?(options: OrphanedUploads & Cancellable): Promise<number>;
+
+  /**
    * Returns requests by which a client sends parts of an upload to the store itself, in any order, for `expires` seconds.
    * The store rejects a request with another length or checksum, and every request after the end of the upload. A part
    * counts for `PendingUpload.offset` when all parts before it have arrived. Without parts to presign, only returns the
@@ -438,6 +444,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
 
   /** Releases the store's resources: connections and temporary files. */
   close?(): Promise<void>;
+}
+
+/** Selects uploads that nothing can continue. */
+export interface OrphanedUploads {
+  readonly before: Date;
+  readonly isOrphaned: (id: string) => Promise<boolean>;
 }
 
 /** A file or folder in the trash. */

@@ -10,6 +10,7 @@ import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts'
 import type { Service } from '../http/service.ts';
 import { SignedUrls } from '../http/signed-urls.ts';
 import { createExpiryKind } from '../jobs/expiry.ts';
+import { ExpiryClock } from '../jobs/expiry-clock.ts';
 import type { JobKind } from '../jobs/job.ts';
 import { createMediaDetails, type MediaDetails } from '../media/media.ts';
 import type { Store } from '../model/store.ts';
@@ -142,7 +143,13 @@ async function openService(
     isDirect: config.UPLOAD_DIRECT,
     presignExpires: config.PRESIGN_EXPIRES,
   });
-  const expiries = [expiryOf(store, config, logger), createUploadExpiry(uploads, logger)];
+  const clock = new ExpiryClock(database);
+  // Without the database, nothing expires, but what is deleted has the time of this machine.
+  await clock.load().catch(() => {});
+  const expiries = [
+    expiryOf(store, config, { clock, logger }),
+    createUploadExpiry({ uploads, store, days: config.UPLOAD_EXPIRES, clock, logger }),
+  ];
   const scheduled = config.READ_ONLY ? [] : expiries;
   const dav = createDav(database, config, opened, logger);
   const jobs = startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, environment);
@@ -260,17 +267,21 @@ function openFiles(
 }
 
 /** Returns the kind of job that removes expired items of the trash and expired versions. */
-function expiryOf(store: Store, config: Config, logger: Logger): JobKind {
+function expiryOf(
+  store: Store,
+  config: Config,
+  { clock, logger }: { readonly clock: ExpiryClock; readonly logger: Logger },
+): JobKind {
   const { TRASH_DAYS, TRASH_SIZE, VERSIONS_DAYS, VERSIONS_SIZE } = config;
   const limits = {
     trash: TRASH_DAYS > 0 ? { days: TRASH_DAYS, maxBytes: TRASH_SIZE } : undefined,
     versions: VERSIONS_DAYS > 0 ? { days: VERSIONS_DAYS, maxBytes: VERSIONS_SIZE } : undefined,
   };
-  return createExpiryKind(async (options) => {
-    const expired = await expireKept(store, limits, options);
+  return createExpiryKind(async (options, now) => {
+    const expired = await expireKept(store, limits, options, now.getTime());
     if (expired.trashed + expired.versions > 0) logger.info({ ...expired }, 'Trash and versions expired');
     return expired;
-  });
+  }, clock);
 }
 
 function openThumbnails(

@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { Type } from 'typebox';
 import type { Database } from '../database/database.ts';
 import type { UploadService } from '../http/service.ts';
+import type { ExpiryClock } from '../jobs/expiry-clock.ts';
 import { defineKind, type JobKind } from '../jobs/job.ts';
 import type { Store } from '../model/store.ts';
 import { createDatabaseContents, DATABASE_LIMITS } from '../uploads/database-contents.ts';
-import { expireUploads } from '../uploads/expiry.ts';
+import { expireUploads, removeOrphanedUploads } from '../uploads/expiry.ts';
 import { Uploads } from '../uploads/uploads.ts';
 import { WriteLeases } from '../uploads/write-lease.ts';
 
@@ -50,16 +51,34 @@ export function createUploads(
   return { ...common, maxBytes: uploadBytes, contents: createDatabaseContents(database, store, DATABASE_LIMITS) };
 }
 
-/** Returns the kind of job that removes expired uploads. */
-export function createUploadExpiry(uploads: UploadService, logger: Pick<Logger, 'info'>): JobKind {
+/** What the expiry of uploads needs. */
+export interface UploadExpiry {
+  readonly uploads: UploadService;
+  readonly store: Pick<Store, 'removeUploads'>;
+  /** Days until an unfinished upload expires. */
+  readonly days: number;
+  readonly clock: Pick<ExpiryClock, 'advance'>;
+  readonly logger: Pick<Logger, 'info'>;
+}
+
+/** Returns the kind of job that removes expired and orphaned uploads. */
+export function createUploadExpiry({ uploads, store, days, clock, logger }: UploadExpiry): JobKind {
   return defineKind({
-    name: 'expire-uploads',
+    name: UPLOAD_EXPIRY,
     input: Type.Object({}),
     intervalMs: EXPIRY_INTERVAL_MS,
     async run(_, { signal }) {
-      const count = await expireUploads(uploads, { signal });
-      if (count > 0) logger.info({ count }, 'Unfinished uploads expired');
-      return { count };
+      const now = await clock.advance(UPLOAD_EXPIRY);
+      if (!now) return { count: 0, orphaned: 0 };
+      const count = await expireUploads(uploads, { before: now, signal });
+      const orphaned = await removeOrphanedUploads(
+        { table: uploads.table, store },
+        { now, lifetimeMs: days * DAY_MS, signal },
+      );
+      if (count + orphaned > 0) logger.info({ count, orphaned }, 'Unfinished uploads expired');
+      return { count, orphaned };
     },
   });
 }
+
+const UPLOAD_EXPIRY = 'expire-uploads';

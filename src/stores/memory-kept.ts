@@ -1,3 +1,4 @@
+import { isExpired, recordingTime } from '../model/clock.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { pageOfIds } from '../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, isWithin } from '../model/path.ts';
@@ -22,7 +23,13 @@ export class MemoryTrash {
 
   add(path: FilePath | FolderPath, { id, user }: Kept): TrashedItem {
     const content = this.#tree.take(path);
-    const item = { id, path, deletedAt: new Date(), size: sizeOf(content), ...(user !== undefined && { user }) };
+    const item = {
+      id,
+      path,
+      deletedAt: new Date(recordingTime()),
+      size: sizeOf(content),
+      ...(user !== undefined && { user }),
+    };
     this.#items.set(id, { item, content });
     return item;
   }
@@ -70,7 +77,7 @@ export class MemoryVersions {
       id,
       size: file.entry.size,
       modified: file.entry.modified,
-      replacedAt: new Date(),
+      replacedAt: new Date(recordingTime()),
       ...(user !== undefined && { replacedBy: user }),
     };
     const versions = this.#byPath.get(path) ?? new Map<KeptId, StoredVersion>();
@@ -101,7 +108,7 @@ export class MemoryVersions {
     // Ids sort the newest first.
     for (const { file, version } of this.#all().toSorted((a, b) => (a.version.id < b.version.id ? -1 : 1))) {
       isFull ||= result.bytes + version.size > maxBytes;
-      if (isFull || (before !== undefined && version.replacedAt < before)) {
+      if (isFull || (before !== undefined && isExpired(version.replacedAt, before))) {
         this.#remove(file, version.id);
         result.removed++;
       } else {

@@ -133,18 +133,26 @@ export class Uploads {
     return rows.map(toUpload);
   }
 
-  /** Returns uploads that have expired, the oldest first, at most 1,000. */
-  async expired(): Promise<readonly Upload[]> {
+  /** Returns uploads that expire before a time, the oldest first, at most 1,000. */
+  async expired(before: Date): Promise<readonly Upload[]> {
     const rows = await this.#database.run((db) =>
       db
         .selectFrom('uploads')
         .selectAll()
-        .where('expires_at', '<=', this.#database.dialect.now)
+        .where('expires_at', '<=', before.getTime())
         .orderBy('expires_at')
         .limit(PAGE)
         .execute(),
     );
     return rows.map(toUpload);
+  }
+
+  /** Returns whether the table has an upload, also one that has expired. */
+  async has(id: string): Promise<boolean> {
+    const row = await this.#database.run((db) =>
+      db.selectFrom('uploads').select('id').where('id', '=', id).executeTakeFirst(),
+    );
+    return row !== undefined;
   }
 
   /** Sets the size of an upload that had none. */

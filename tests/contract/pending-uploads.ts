@@ -93,6 +93,26 @@ export function pendingUploadsContract(backend: Backend): void {
       await assert.rejects(presignParts(id, requested, { expires: 60 }), ofKind('not-found'));
     });
 
+    it('removes old uploads that are orphaned, and no others', async (context: TestContext) => {
+      const { createUpload, openUpload, removeUploads } = store;
+      if (!createUpload || !openUpload || !removeUploads) return context.skip('the store removes no uploads');
+      const uploading = { createUpload, openUpload };
+      const orphan = await begin(uploading, 'a', { size: part + 3 });
+      await append(uploading, orphan, randomBytes(part + 2));
+      const known = await begin(uploading, 'b');
+      await append(uploading, known, 'b');
+      const isOrphaned = async (id: string) => id !== known;
+      const [past, future] = [-1, 1].map((days) => new Date(Date.now() + days * 24 * 60 * 60_000));
+      assert.ok(past && future);
+      assert.equal(await removeUploads({ before: past, isOrphaned }), 0);
+      assert.equal(await offsetOf(uploading, orphan), part + 2);
+      assert.equal(await removeUploads({ before: future, isOrphaned }), 1);
+      await assert.rejects(openUpload(orphan), ofKind('not-found'));
+      assert.equal(await removeUploads({ before: future, isOrphaned }), 0, 'nothing remains');
+      await commit(uploading, known, 'b');
+      assert.deepEqual(await treeOf(store), { b: 'b' });
+    });
+
     ofUploads('can be empty', async (uploading) => {
       const id = await begin(uploading, 'a', { size: 0 });
       assert.equal((await commit(uploading, id, 'a')).size, 0);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { expireKept } from '../../src/files/expiry.ts';
+import { setKnownTime } from '../../src/model/clock.ts';
 import { newKeptId } from '../../src/model/kept-ids.ts';
 import { isFolder } from '../../src/model/path.ts';
 import type { Store, TrashStore, VersionStore } from '../../src/model/store.ts';
@@ -66,6 +67,25 @@ for (const backend of [memory, disk]) {
       assert.deepEqual(await expireKept(store, limits(0), options), { trashed: 2, versions: 0 });
       assert.deepEqual(await pathsInTrash(), []);
       assert.deepEqual(progress, [1, 1, 1, 2]);
+    });
+
+    it('keeps what was recorded while the clock was decades behind', async (t) => {
+      const limits = { trash: { days: 30, maxBytes: undefined }, versions: { days: 30, maxBytes: undefined } };
+      const now = Date.now();
+      setKnownTime(0);
+      t.mock.timers.enable({ apis: ['Date'], now: new Date('1986-01-01') });
+      const keepOne = async (path: string) => {
+        for (const text of ['old', 'new']) await store.write(file(path), upload(text), { keep: {} });
+        await plant(store, { [`${path}-deleted`]: '1' });
+        await trash(`${path}-deleted`);
+      };
+      await keepOne('without-known-time');
+      setKnownTime(now);
+      await keepOne('with-known-time');
+      t.mock.timers.reset();
+      assert.deepEqual(await expireKept(store, limits), { trashed: 0, versions: 0 });
+      assert.deepEqual(await expireKept(store, limits, {}, inDays(31)), { trashed: 1, versions: 1 });
+      assert.deepEqual(await pathsInTrash(), ['without-known-time-deleted']);
     });
 
     it('removes nothing while the trash and the versions are off', async () => {

@@ -414,6 +414,21 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual((await queue.list({ owner: 'ann', limit: 100, cursor: undefined })).jobs, []);
     });
 
+    it('of the service itself run again after one that ended while the clock was ahead', async (t) => {
+      const { queue, database } = await open(t, await create());
+      const interval = { intervalMs: 3_600_000 };
+      await queue.schedule('scheduled', interval);
+      const claimed = await queue.claim(['scheduled']);
+      assert.ok(claimed);
+      await queue.finish(claimed, { status: 'succeeded', result: {} });
+      await queue.schedule('scheduled', interval);
+      assert.equal((await queue.find(claimed.job.id))?.status, 'succeeded');
+      const finished_at = Date.UTC(2099, 0);
+      await database.run((db) => db.updateTable('jobs').set({ finished_at }).execute());
+      await queue.schedule('scheduled', interval);
+      assert.equal((await queue.find(claimed.job.id))?.status, 'queued');
+    });
+
     it('are refused if their user has a hundred unfinished jobs', async (t) => {
       const { queue } = await open(t, await create());
       for (let count = 0; count < 100; count++) await queue.submit('none', {}, ANN);

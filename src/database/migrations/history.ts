@@ -3,6 +3,7 @@ import { ADD_LOCK_APP_TOKENS } from './add-lock-app-tokens.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
+import { CREATE_EXPIRY_CLOCKS } from './create-expiry-clocks.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
 import { CREATE_LINKS } from './create-links.ts';
 import { CREATE_LOCKS } from './create-locks.ts';
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE_LOCKS,
   CREATE_APP_TOKENS,
   ADD_LOCK_APP_TOKENS,
+  CREATE_EXPIRY_CLOCKS,
 ];

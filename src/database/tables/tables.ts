@@ -1,5 +1,6 @@
 import type { AppTokensTable } from './app-tokens.ts';
 import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
+import type { ExpiryClocksTable } from './expiry-clocks.ts';
 import type { JobsTable } from './jobs.ts';
 import type { LinksTable } from './links.ts';
 import type { LocksTable, LockTurnsTable } from './locks.ts';
@@ -16,6 +17,7 @@ export interface Tables {
   readonly change_feed: ChangeFeedTable;
   readonly change_writers: ChangeWritersTable;
   readonly changes: ChangesTable;
+  readonly expiry_clocks: ExpiryClocksTable;
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
   readonly links: LinksTable;

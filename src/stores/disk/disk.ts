@@ -90,6 +90,7 @@ export async function openDisk({
     stage: (upload, options = {}) => writer.stage(upload, options),
     createUpload: (id, target) => uploads.create(id, target),
     openUpload: (id) => uploads.open(id),
+    removeUploads: (options) => uploads.removeOrphaned(options),
     remove: (path, options = {}) => files.remove(path, options),
     copy: (from, to, options) => files.copy(from, to, options),
     move: (from, to, options) => files.move(from, to, options),

@@ -1,6 +1,7 @@
 import { type BigIntStats, constants, type Dirent } from 'node:fs';
 import { open, readdir, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { StoreError } from '../../model/error.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
 import type { MaybePromise } from './blocking-budget.ts';
 import type { NamedEntry, Syscalls } from './syscalls.ts';
@@ -131,7 +132,10 @@ export function createFolderSync(syscalls: Pick<Syscalls, 'statOpen' | 'syncFold
   const pending = new Map<string, { readonly current: Promise<void>; next?: Promise<void> }>();
 
   const begin = (folder: number, key: string): Promise<void> => {
-    const sync: { readonly current: Promise<void>; next?: Promise<void> } = { current: syscalls.syncFolder(folder) };
+    const current = syscalls.syncFolder(folder).catch((error: unknown) => {
+      throw notDurable(error);
+    });
+    const sync: { readonly current: Promise<void>; next?: Promise<void> } = { current };
     pending.set(key, sync);
     const end = () => {
       if (!sync.next) pending.delete(key);
@@ -149,6 +153,12 @@ export function createFolderSync(syscalls: Pick<Syscalls, 'statOpen' | 'syncFold
     sync.next ??= sync.current.catch(() => {}).then(() => begin(folder, key));
     return sync.next;
   };
+}
+
+/** The names have changed already, so the outcome is unknown only after a power failure. */
+function notDurable(cause: unknown): StoreError {
+  const message = 'The disk did not confirm the change. It was made, but might be lost in a power failure.';
+  return new StoreError('outcome-unknown', message, { cause });
 }
 
 /** Whether the system has paths of file descriptors: `/proc/self/fd` (proc(5)). */

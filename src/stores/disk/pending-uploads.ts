@@ -1,10 +1,16 @@
 import { constants } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { isStoreError, quoted, StoreError } from '../../model/error.ts';
+import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { ROOT } from '../../model/path.ts';
-import type { AppendOptions, PendingUpload, UploadDestination } from '../../model/store.ts';
+import type {
+  AppendOptions,
+  Cancellable,
+  OrphanedUploads,
+  PendingUpload,
+  UploadDestination,
+} from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import type { Root } from './root.ts';
 import { appendBody, type DiskWriter } from './write.ts';
@@ -57,6 +63,22 @@ export class DiskUploads {
     };
   }
 
+  /** Fulfils the contract of `Store.removeUploads`. */
+  async removeOrphaned({ before, isOrphaned, signal }: OrphanedUploads & Cancellable): Promise<number> {
+    let count = 0;
+    for (const id of (await ifPresent(readdir(this.#folder))) ?? []) {
+      signal?.throwIfAborted();
+      if (!ID.test(id)) continue;
+      const path = this.#pathOf(id);
+      const stats = await ifPresent(lstat(path));
+      // Not `mtime`, which a failed commit sets to the time that the client sent.
+      if (!stats?.isFile() || stats.ctime >= before || !(await isOrphaned(id))) continue;
+      await rm(path, { force: true });
+      count++;
+    }
+    return count;
+  }
+
   async #append(
     path: string,
     id: string,
@@ -107,6 +129,14 @@ export class DiskUploads {
 
 /** An ID of letters, digits and `-`, which is also a valid name of a file. */
 const ID = /^[\dA-Za-z-]{1,64}$/;
+
+/** Returns the result of a call; undefined if the file or folder does not exist. */
+const ifPresent = <Result>(call: Promise<Result>): Promise<Result | undefined> =>
+  undefinedIfNotFound(
+    call.catch((error: unknown) => {
+      throw toStoreError(error, ROOT);
+    }),
+  );
 
 function uploadNotFound(id: string, cause?: unknown): StoreError {
   return new StoreError('not-found', `The upload ${quoted(id)} does not exist.`, { cause });

@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { recordingTime } from '../../model/clock.ts';
 import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { pageOfIds } from '../../model/page.ts';
@@ -79,7 +80,7 @@ export class DiskTrash {
     { id: wanted, user }: { readonly id: KeptId; readonly user?: string | undefined },
     verify: (moved: BigIntStats) => void,
   ): Promise<TrashedItem> {
-    const deletedAt = new Date();
+    const deletedAt = new Date(recordingTime());
     const id = await this.#reserve(wanted, formatRecord({ path, deletedAt, user }));
     const [source, content] = [parent.at(nameOf(path)), this.#contentOf(id)];
     try {

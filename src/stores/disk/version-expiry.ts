@@ -1,6 +1,7 @@
 import { lstat, opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { SizeBound } from '../../files/size-bound.ts';
+import { isExpired } from '../../model/clock.ts';
 import { systemErrorCode } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
 import type { Cancellable, ExpiredVersions } from '../../model/store.ts';
@@ -52,7 +53,7 @@ export class VersionExpiry {
     const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
     if (bound) {
       await this.#visit(this.#folder, { signal }, async ({ replacedAt, size }) => {
-        if (replacedAt >= before) bound.note(replacedAt, size);
+        if (!isExpired(replacedAt, before)) bound.note(replacedAt, size);
       });
       bound.decide();
     }
@@ -63,7 +64,7 @@ export class VersionExpiry {
       result.removed++;
     };
     await this.#visit(this.#folder, { signal }, async (version) => {
-      const verdict = version.replacedAt < before ? 'remove' : (bound?.verdict(version.replacedAt) ?? 'keep');
+      const verdict = isExpired(version.replacedAt, before) ? 'remove' : (bound?.verdict(version.replacedAt) ?? 'keep');
       if (verdict === 'remove') return remove(version);
       if (verdict === 'undecided') undecided.push(version);
       result.remaining++;

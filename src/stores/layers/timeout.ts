@@ -24,6 +24,7 @@ const LIMITED = {
   stage: 'after the body',
   createUpload: 'all',
   openUpload: 'all',
+  removeUploads: 'nothing',
   presignParts: 'all',
   copy: 'nothing',
   move: 'nothing',

@@ -24,6 +24,7 @@ export const EFFECTS = {
   stage: 'writes',
   createUpload: 'writes',
   openUpload: 'writes',
+  removeUploads: 'writes',
   presignParts: 'writes',
   remove: 'writes',
   createFolder: 'writes',

@@ -8,6 +8,7 @@ import type {
   AppendOptions,
   Cancellable,
   FileEntry,
+  OrphanedUploads,
   PartToPresign,
   PendingUpload,
   PresignedParts,
@@ -49,14 +50,17 @@ import {
   type CommittedObject,
   folderOfUpload,
   formatUploadRecord,
+  idOfUpload,
   keyOfRecord,
   keyOfRest,
   parseRest,
   parseUploadRecord,
   type Rest,
   sizeOfPart,
+  UPLOADS,
   type UploadRecord,
 } from './upload-record.ts';
+import { walkInAnyOrder } from './walk.ts';
 import type { Writer } from './write.ts';
 
 export interface BucketUploadsOptions {
@@ -113,6 +117,35 @@ export class BucketUploads {
     options: { readonly expires: number } & Cancellable,
   ): Promise<PresignedParts> {
     return (await this.#find(id, options)).presign(parts, options);
+  }
+
+  /** Fulfils the contract of `Store.removeUploads`. */
+  async removeOrphaned({ before, isOrphaned, signal }: OrphanedUploads & Cancellable): Promise<number> {
+    const lastChanges = new Map<string, Date>();
+    for await (const { key, modified } of walkInAnyOrder(this.#options.bucket, UPLOADS, { signal })) {
+      const id = idOfUpload(key);
+      const changed = modified ?? new Date();
+      if (ID.test(id) && changed > (lastChanges.get(id) ?? new Date(0))) lastChanges.set(id, changed);
+    }
+    let count = 0;
+    for (const [id, changed] of lastChanges) {
+      signal?.throwIfAborted();
+      if (changed >= before || !(await isOrphaned(id))) continue;
+      await this.#remove(id, { signal });
+      count++;
+    }
+    return count;
+  }
+
+  /** Removes an upload, also one without a valid record. */
+  async #remove(id: string, { signal }: Cancellable): Promise<void> {
+    const upload = await undefinedIfNotFound(this.#find(id, { signal }));
+    if (upload) return upload.remove();
+    const { bucket, erase } = this.#options;
+    for await (const { key } of walkInAnyOrder(bucket, folderOfUpload(id), { signal })) {
+      await deleteObject(bucket, key, { condition: {} });
+    }
+    await erase(folderOfUpload(id));
   }
 
   async #find(id: string, { signal }: Cancellable): Promise<BucketUpload> {

@@ -65,6 +65,7 @@ export function openS3(options: S3Options): Store {
     write: writer.write,
     createUpload: (id, target, uploadOptions = {}) => uploads.create(id, target, uploadOptions),
     openUpload: (id, uploadOptions = {}) => uploads.open(id, uploadOptions),
+    removeUploads: (orphaned) => uploads.removeOrphaned(orphaned),
     presignParts: (id, parts, partOptions) => uploads.presignParts(id, parts, partOptions),
     remove: remover.remove,
     createFolder: (folder, folderOptions = {}) => createFolder(context, folder, folderOptions),

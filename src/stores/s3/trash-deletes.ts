@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { KeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import type { ItemTree } from '../../files/item-tree.ts';
 import { TreeComparison } from '../../files/tree-comparison.ts';
+import { recordingTime } from '../../model/clock.ts';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { type KeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
@@ -67,7 +68,7 @@ export class TrashDeletes {
         if (item) return item;
         throw error;
       }
-      const record = { id, path, deletedAt: new Date(), user: options.user };
+      const record = { id, path, deletedAt: new Date(recordingTime()), user: options.user };
       for (let attempt = 1; ; attempt++) {
         const item = await this.#tryMove(record, options);
         if (item) return item;

@@ -41,8 +41,14 @@ export function sizeOfPart(
   return rest > 0 ? Math.min(rest, partSize) : undefined;
 }
 
+/** The start of the keys of all objects of uploads. */
+export const UPLOADS: Key = `${OWN_FOLDER}uploads/`;
+
 /** Returns the start of the keys of all objects of an upload. */
-export const folderOfUpload = (id: string): Key => `${OWN_FOLDER}uploads/${id}/`;
+export const folderOfUpload = (id: string): Key => `${UPLOADS}${id}/`;
+
+/** Returns the ID of the upload to which an object belongs. */
+export const idOfUpload = (key: Key): string => key.slice(UPLOADS.length).split('/', 1)[0] ?? '';
 
 export const keyOfRecord = (id: string): Key => `${folderOfUpload(id)}upload.json`;
 

@@ -1,4 +1,5 @@
 import { SizeBound } from '../../files/size-bound.ts';
+import { isExpired } from '../../model/clock.ts';
 import { quoted, StoreError } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { invalidCursor } from '../../model/page.ts';
@@ -139,17 +140,17 @@ export class VersionCopies implements VersionSource {
     const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
     if (bound) {
       for await (const { replacedAt, size } of this.#all({ signal })) {
-        if (replacedAt >= before) bound.note(replacedAt, size);
+        if (!isExpired(replacedAt, before)) bound.note(replacedAt, size);
       }
       bound.decide();
     }
     const result = { removed: 0, remaining: 0, bytes: 0 };
     const undecided: StoredVersion[] = [];
-    const isExpired = (object: ListedObject) => {
+    const isRemoved = (object: ListedObject) => {
       const version = storedVersion(object);
       if (!version) return false;
       const { replacedAt, size } = version;
-      const verdict = replacedAt < before ? 'remove' : (bound?.verdict(replacedAt) ?? 'keep');
+      const verdict = isExpired(replacedAt, before) ? 'remove' : (bound?.verdict(replacedAt) ?? 'keep');
       if (verdict === 'undecided') undecided.push(version);
       if (verdict === 'remove') {
         result.removed++;
@@ -159,7 +160,7 @@ export class VersionCopies implements VersionSource {
       result.bytes += size;
       return false;
     };
-    await this.#remove(VERSIONS, isExpired, { signal });
+    await this.#remove(VERSIONS, isRemoved, { signal });
     const newestFirst = undecided.toSorted((left, right) => (left.id < right.id ? -1 : 1));
     const chosen = bound?.choose(newestFirst) ?? [];
     await this.#context.remover.removeAll(each(chosen.map(({ object }) => object)), { onlyUnchanged: false, signal });
