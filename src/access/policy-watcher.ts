@@ -25,6 +25,8 @@ export interface WatchOptions {
   readonly interval?: number;
   /** How the store compares names. */
   readonly names?: NameComparison;
+  /** Called with each new version of the policy. */
+  readonly onReload?: (policy: Policy) => void;
 }
 
 /**
@@ -35,12 +37,12 @@ export interface WatchOptions {
 export async function watchPolicy(
   path: string,
   log: PolicyLog,
-  { interval = 1000, names = EXACT_NAMES }: WatchOptions = {},
+  { interval = 1000, names = EXACT_NAMES, onReload = () => {} }: WatchOptions = {},
 ): Promise<PolicyWatcher> {
   const displayName = `ACCESS_FILE ${path}`;
   const file = await readAccessFile(path, displayName);
   const { policy } = parseAccessFile(file.text, displayName, names);
-  return new AccessFileWatcher({ path, displayName, file, policy, log, interval, names });
+  return new AccessFileWatcher({ path, displayName, file, policy, log, interval, names, onReload });
 }
 
 interface WatcherState extends Required<WatchOptions> {
@@ -98,7 +100,7 @@ class AccessFileWatcher implements PolicyWatcher {
   }
 
   async #reload(): Promise<void> {
-    const { path, displayName, names, log } = this.#options;
+    const { path, displayName, names, log, onReload } = this.#options;
     const last = this.#lastFile;
     this.#lastFile = undefined;
     const file = await readAccessFile(path, displayName);
@@ -107,6 +109,7 @@ class AccessFileWatcher implements PolicyWatcher {
     const { policy, warnings, users, grants } = parseAccessFile(file.text, displayName, names);
     if (this.#isClosed) return;
     this.#policy = policy;
+    onReload(policy);
     this.#loggedProblems = '';
     log.info({ file: path, users: users.length, grants: grants.length, warnings }, 'Access file reloaded');
   }

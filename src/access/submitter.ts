@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Actor } from './audit.ts';
+import { hasToken } from './creator.ts';
 import type { AccessLimit } from './limited-policy.ts';
 import { AccessDenied } from './permission-checks.ts';
 import type { Policy } from './policy.ts';
@@ -64,13 +65,6 @@ async function isValid(
   if (appToken !== undefined) return isActive(appToken);
   if (tokenHash !== undefined) return hasToken(policy, user.name, tokenHash);
   return entryHash === hashEntry(policy, user.name);
-}
-
-function hasToken(policy: Policy, name: string, hash: string): boolean {
-  const found = policy.tokenOf(hash);
-  if (found?.user.name !== name) return false;
-  const { expires } = found.token;
-  return expires === undefined || expires.getTime() > Date.now();
 }
 
 /** Hashes what sessions also depend on. The password is a salted hash already. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Creator, isRemoved } from '../access/creator.ts';
+import { type Creator, hasEnded } from '../access/creator.ts';
 import { hashToken } from '../access/credentials.ts';
 import type { AccessLimit } from '../access/limited-policy.ts';
 import { isName, PERMISSIONS, type Permission, type Policy } from '../access/policy.ts';
@@ -49,7 +49,7 @@ export function inactiveReasonOf(
   { owner, expiresAt, isExpired }: AppToken,
   policy: Policy,
 ): 'expired' | 'owner' | undefined {
-  if (isRemoved(owner, policy)) return 'owner';
+  if (hasEnded(owner, policy)) return 'owner';
   // A cached token can have expired after it was read.
   return isExpired || (expiresAt !== undefined && expiresAt.getTime() <= Date.now()) ? 'expired' : undefined;
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { Creator } from '../access/creator.ts';
+import { type Creator, isRemoved } from '../access/creator.ts';
 import { hashToken } from '../access/credentials.ts';
-import type { Permission } from '../access/policy.ts';
+import type { Permission, Policy } from '../access/policy.ts';
 import type { Database } from '../database/database.ts';
 import type { AppTokensTable } from '../database/tables/app-tokens.ts';
 import type { Tables } from '../database/tables/tables.ts';
@@ -111,6 +111,15 @@ export class AppTokens {
     );
     await this.#database.notify(APP_TOKENS_TOPIC);
     return removed.map(toToken);
+  }
+
+  /** Removes the tokens of all users who are no longer in the access file. */
+  async revokeOfRemoved(policy: Policy): Promise<void> {
+    const owners = await this.#database.run((db) => db.selectFrom('app_tokens').select('owner').distinct().execute());
+    const removed = owners.map(({ owner }) => owner).filter((owner) => isRemoved(JSON.parse(owner) as Creator, policy));
+    if (removed.length === 0) return;
+    await this.#database.run((db) => db.deleteFrom('app_tokens').where('owner', 'in', removed).execute());
+    await this.#database.notify(APP_TOKENS_TOPIC);
   }
 
   /** Records that a token is used, unless that was recorded in the last minute. */

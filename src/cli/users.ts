@@ -112,7 +112,7 @@ export const USER_REMOVE = defineCommand<FileOptions>({
   arguments: { '<user>': 'Username' },
   summary: 'Remove a user with their tokens and grants',
   details:
-    'Their app tokens become invalid, but would work for a later user of the same name: revoke them with "holdall app-token revoke --user".',
+    "Their share links and app tokens end permanently as soon as the running service reads the file. While it is stopped, don't add another user of the same name.",
   options: [FILE_OPTION, JSON_OPTION],
   examples: { 'holdall user remove ann': 'Remove a user from the file of ACCESS_FILE' },
   async run({ args: [name = ''], options, print, loadEnvironment }) {

@@ -523,7 +523,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'POST /-/links': {
     operationId: 'createLink',
-    errors: [...LINKS, ...LINK_BODY, 'invalid-path', 'not-found', ...STORE],
+    errors: ['outlasts-credential', ...LINKS, ...LINK_BODY, 'invalid-path', 'not-found', ...STORE],
     request: { path: link.path, label: link.label, expiresAt: link.expiresAt, password: 'a long password' },
     response: success('Link created successfully', {
       link: { ...link, maxDownloads: undefined, downloads: 0, lastUsedAt: undefined },
@@ -538,7 +538,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'PATCH /-/links/{id}': {
     operationId: 'changeLink',
-    errors: [...LINKS, ...LINK_BODY, 'not-found'],
+    errors: [...LINKS, ...LINK_BODY, 'outlasts-credential', 'not-found'],
     request: { maxDownloads: null },
     response: { success: true, link: { ...link, maxDownloads: undefined } },
   },
@@ -554,7 +554,14 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'POST /-/app-tokens': {
     operationId: 'createAppToken',
-    errors: [...LINKS, ...LINK_BODY.slice(0, 4), 'invalid-path', 'session-ended', 'sign-in-disabled'],
+    errors: [
+      ...LINKS,
+      ...LINK_BODY.slice(0, 4),
+      'invalid-path',
+      'outlasts-credential',
+      'session-ended',
+      'sign-in-disabled',
+    ],
     request: {
       name: appToken.name,
       folder: appToken.folder,
@@ -599,14 +606,14 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'POST /-/webhooks': {
     operationId: 'createWebhook',
-    errors: [...WEBHOOKS, ...WEBHOOK_BODY, 'read-only'],
+    errors: [...WEBHOOKS, ...WEBHOOK_BODY, 'outlasts-credential', 'read-only'],
     request: { url: webhook.url, folder: 'photos', types: webhook.types, description: webhook.description },
     response: { success: true, webhook, secret },
   },
   'GET /-/webhooks/{id}': { operationId: 'getWebhook', errors: ONE_WEBHOOK, response: { success: true, webhook } },
   'PATCH /-/webhooks/{id}': {
     operationId: 'changeWebhook',
-    errors: [...ONE_WEBHOOK, ...WEBHOOK_BODY, 'read-only'],
+    errors: [...ONE_WEBHOOK, ...WEBHOOK_BODY, 'outlasts-credential', 'read-only'],
     request: { types: null },
     response: { success: true, webhook: { ...webhook, types: null } },
   },

@@ -146,6 +146,11 @@ const HTTP_ERRORS = {
     meaning: 'The user, or the app token or share link of the request, does not have the permission.',
     action: 'Ask for a grant in the access file.',
   },
+  'outlasts-credential': {
+    status: 403,
+    meaning: 'The request would create something that ends later than the token of the request.',
+    action: 'Send an earlier `expiresAt`, or sign in without the token.',
+  },
   'https-required': {
     status: 403,
     meaning: 'The request sent a password over an unencrypted connection.',

@@ -1,4 +1,4 @@
-import { type Creator, isRemoved } from '../access/creator.ts';
+import { type Creator, hasEnded } from '../access/creator.ts';
 import { type Identity, PERMISSIONS, type Permission, type Policy } from '../access/policy.ts';
 import { quoted, StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
@@ -33,6 +33,8 @@ export interface Link extends LinkSettings {
   readonly downloads: number;
   /** The uploads so far, with those in progress. */
   readonly uploads: number;
+  /** Why it ended permanently; undefined if it did not. */
+  readonly ended: LinkEnd | undefined;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | undefined;
   /** Whether it had expired, by the clock of the database. */
@@ -40,6 +42,9 @@ export interface Link extends LinkSettings {
   /** Whether it was used in the last minute, by the clock of the database. */
   readonly isRecentlyUsed: boolean;
 }
+
+/** Why a link ended permanently. `permission`: its creator was removed. */
+export type LinkEnd = 'permission';
 
 /** Why visitors can't use a link. `permission`: its creator lost the permissions that it gives. */
 export type InactiveReason = 'expired' | 'permission' | 'downloads' | 'uploads';
@@ -56,8 +61,9 @@ export const PERMISSION_OF_SETTING = [
 const MAX_LABEL_LENGTH = 200;
 
 /** Returns the permissions that a link gives at this moment: those that its creator has at the shared path. */
-export function permissionsOf({ path, permissions, creator }: Link, policy: Policy): readonly LinkPermission[] {
-  if (creator && isRemoved(creator, policy)) return [];
+export function permissionsOf(link: Link, policy: Policy): readonly LinkPermission[] {
+  const { path, permissions, creator, ended } = link;
+  if (ended !== undefined || (creator && hasEnded(creator, policy))) return [];
   return permissions.filter((permission) => policy.allows(creator, permission, path));
 }
 

@@ -1,6 +1,7 @@
 import { hash as digest, randomBytes, randomUUID } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { Creator } from '../access/creator.ts';
+import { type Creator, isRemoved } from '../access/creator.ts';
+import type { Policy } from '../access/policy.ts';
 import type { Database } from '../database/database.ts';
 import type { LinksTable } from '../database/tables/links.ts';
 import type { Tables } from '../database/tables/tables.ts';
@@ -156,6 +157,20 @@ export class Links {
     if (!removed) throw linkNotFound(id);
   }
 
+  /** Ends the links of all users who are no longer in the access file permanently. */
+  async endOfRemoved(policy: Policy): Promise<void> {
+    const creators = await this.#database.run((db) =>
+      db.selectFrom('links').select('creator').distinct().where('ended', 'is', null).execute(),
+    );
+    const removed = creators
+      .map(({ creator }) => creator)
+      .filter((creator) => creator !== null && isRemoved(JSON.parse(creator) as Creator, policy));
+    if (removed.length === 0) return;
+    await this.#database.run((db) =>
+      db.updateTable('links').set({ ended: 'permission' }).where('creator', 'in', removed).execute(),
+    );
+  }
+
   /** Records that a link is used. */
   async recordUse(id: string): Promise<void> {
     const { now } = this.#database.dialect;
@@ -292,6 +307,7 @@ function toLink(row: Selectable<LinksTable> & { readonly now: number }): Link {
     uploads: row.uploads,
     maxUploadBytes: row.max_upload_bytes ?? undefined,
     asksSender: row.ask_sender === 1,
+    ended: row.ended ?? undefined,
     createdAt: new Date(row.created_at),
     lastUsedAt: lastUsedAt === null ? undefined : new Date(lastUsedAt),
     isExpired: expiresAt !== null && expiresAt <= now,

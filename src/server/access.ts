@@ -1,15 +1,22 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { OPEN_POLICY } from '../access/policy.ts';
+import { OPEN_POLICY, type Policy } from '../access/policy.ts';
+import { RemovedUsers } from '../access/removed-users.ts';
 import { createRevocationFolder } from '../access/session-revocations.ts';
-import type { AppTokenLookup } from '../app-tokens/app-token-lookup.ts';
 import type { Config } from '../config/settings.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
+import type { AppTokenService, LinkService } from '../http/service.ts';
 import type { OpenedStore } from '../stores/backend.ts';
 import { unusableState } from '../stores/local-folders.ts';
 import type { SharedState } from './limits.ts';
+
+/** What ends when a user is removed. */
+interface AccessDependencies {
+  readonly appTokens: Pick<AppTokenService, 'lookup' | 'table'>;
+  readonly links: Pick<LinkService, 'table'>;
+}
 
 /**
  * Creates the access control that the settings describe. `resources` closes everything that it opens. Throws
@@ -18,7 +25,7 @@ import type { SharedState } from './limits.ts';
 export async function openAccess(
   config: Config,
   opened: OpenedStore,
-  { redis, counters, appTokens }: SharedState & { readonly appTokens: AppTokenLookup },
+  { redis, counters, appTokens, links }: SharedState & AccessDependencies,
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<AccessControl> {
   if (config.ACCESS_FILE === undefined) {
@@ -27,8 +34,16 @@ export async function openAccess(
   // Loaded on demand to keep the start short.
   const { watchPolicy } = await import('../access/policy-watcher.ts');
   const { createAuthenticators } = await import('../http/access/authentication.ts');
-  const watcher = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names });
+  let removedUsers: RemovedUsers | undefined;
+  const onReload = (policy: Policy) => removedUsers?.note(policy);
+  const watcher = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names, onReload });
   resources.defer(() => watcher.close());
+  removedUsers = new RemovedUsers({
+    ends: [(policy) => links.table.endOfRemoved(policy), (policy) => appTokens.table.revokeOfRemoved(policy)],
+    policy: watcher.current(),
+    log: { error: (details, message) => logger.error(details, message) },
+  });
+  resources.adopt(removedUsers, (users) => users.stop()).start();
   const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
   await createRevocationFolder(endedSessionsFolder).catch((error: unknown) => {
     throw unusableState(opened.stateFolder, error);
@@ -44,7 +59,7 @@ export async function openAccess(
     jwt: jwtSettingsOf(config),
     redis,
     counters: counters?.attempts,
-    appTokens,
+    appTokens: appTokens.lookup,
     warn: (message, details) => logger.warn(details, message),
   });
   resources.defer(() => authenticators.close());

@@ -127,7 +127,14 @@ async function openService(
   const shared = await openSharedState(config, environment);
   const database = await startDatabase(config, opened.stateFolder, { ...environment, metrics });
   const appTokens = createAppTokens(database, environment);
-  const access = await openAccess(config, opened, { ...shared, appTokens: appTokens.lookup }, environment);
+  const links = createLinks(database, {
+    key: await opened.signingKey(),
+    publicUrl: config.PUBLIC_URL,
+    basePath: config.BASE_PATH,
+    shared,
+    logger,
+  });
+  const access = await openAccess(config, opened, { ...shared, appTokens, links }, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger, logFormatOf(config)), (log) => log.close());
   const store = layerStore(opened, config, { logger, metrics, observer });
   const signedUrls = await openSignedUrls(opened, config);
@@ -175,13 +182,7 @@ async function openService(
     webhooks: webhooks.service,
     dav,
     uploads,
-    links: createLinks(database, {
-      key: await opened.signingKey(),
-      publicUrl: config.PUBLIC_URL,
-      basePath: config.BASE_PATH,
-      shared,
-      logger,
-    }),
+    links,
     appTokens,
     async drainJobs() {
       await Promise.all([jobs.drain(), webhooks.drain()]);

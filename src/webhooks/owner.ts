@@ -1,17 +1,24 @@
+import { type Credential, hasToken } from '../access/creator.ts';
 import { type Identity, OPEN_POLICY, type Policy } from '../access/policy.ts';
 import { visibleChanges } from '../access/visible-changes.ts';
 import type { LoggedChange } from '../model/change.ts';
 import { ROOT } from '../model/path.ts';
 import type { Delivery, Owner, Webhook } from './webhook.ts';
 
-export function createOwner(user: Identity | undefined, policy: Policy): Owner {
-  return { ...(user && { user }), isListed: isListed(user, policy) };
+export function createOwner(user: Identity | undefined, policy: Policy, { tokenHash }: Credential = {}): Owner {
+  return {
+    ...(user && { user }),
+    isListed: isListed(user, policy),
+    ...(tokenHash !== undefined && { tokenHash }),
+  };
 }
 
 /** Returns whether a webhook may deliver at this moment. One that the operator created on the command line always may. */
 export function isPermitted({ owner }: Pick<Webhook, 'owner'>, policy: Policy): boolean {
   if (!owner) return true;
-  return policy.allows(owner.user, 'manage', ROOT) && (!owner.isListed || isListed(owner.user, policy));
+  const { user, tokenHash } = owner;
+  if (tokenHash !== undefined && !hasToken(policy, user?.name ?? '', tokenHash)) return false;
+  return policy.allows(user, 'manage', ROOT) && (!owner.isListed || isListed(user, policy));
 }
 
 /** Returns a change as its owner may see it, if the webhook is for it. */

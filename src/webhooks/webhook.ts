@@ -13,13 +13,15 @@ export type DisabledReason = 'user' | 'gone' | 'permission';
 
 /**
  * The user who answers for a webhook: the user who created it or changed it last. It delivers what this user can read, and
- * only while they manage the root. Their password and tokens don't matter: they can change while the webhook remains.
+ * only while they manage the root. Their password does not matter: it can change while the webhook remains.
  */
 export interface Owner {
   /** Absent for an anonymous user. */
   readonly user?: Identity;
   /** Whether the access file has the user. It must then still have them. Others come from an identity provider. */
   readonly isListed: boolean;
+  /** The hash of the token of the access file with which they did so. The webhook ends with that token. */
+  readonly tokenHash?: string;
 }
 
 /** What a webhook delivers, and where. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { createPolicy } from '../../src/access/policy.ts';
 import type { AppTokenSettings } from '../../src/app-tokens/app-token.ts';
 import { AppTokenLookup } from '../../src/app-tokens/app-token-lookup.ts';
 import { AppTokens, MAX_APP_TOKENS } from '../../src/app-tokens/app-tokens.ts';
@@ -61,6 +62,17 @@ export function testAppTokens(name: string, createEngine: () => Promise<Engine>)
       assert.equal((await other().revoke(token.id)).id, token.id);
       assert.equal(await table().findBySecret(secret), undefined);
       await assert.rejects(table().revoke(token.id), { code: 'not-found' });
+    });
+
+    it('removes the tokens of users who are not in the access file', async () => {
+      const ofAnn = await table().create(SETTINGS, ANN);
+      const ofProvider = await table().create(SETTINGS, BOB);
+      const ann = { name: 'ann', password: undefined, groups: [], tokens: [] };
+      await other().revokeOfRemoved(createPolicy([ann], []));
+      assert.ok(await table().findBySecret(ofAnn.secret));
+      await other().revokeOfRemoved(createPolicy([], []));
+      assert.equal(await table().findBySecret(ofAnn.secret), undefined);
+      assert.ok(await table().findBySecret(ofProvider.secret));
     });
 
     it('lists and revokes the tokens of a user only', async () => {

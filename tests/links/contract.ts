@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { createPolicy } from '../../src/access/policy.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import type { LinkSettings } from '../../src/links/link.ts';
@@ -88,6 +89,27 @@ export function testLinks(name: string, createEngine: () => Promise<Engine>): vo
       assert.deepEqual([changed?.label, changed?.maxUploads], ['first', 7]);
       assert.equal(await other().change(link, { ...link, label: 'second' }), undefined);
       assert.equal((await other().find(link.id))?.label, 'first');
+    });
+
+    it('ends the links of users who are not in the access file permanently', async () => {
+      const ofAnn = await create('a');
+      const ofProvider = await create('a', {}, { ...ANN, hasEntry: false });
+      const ofAnonymous = await create('a', {}, null);
+      const policyOf = (...names: readonly string[]) =>
+        createPolicy(
+          names.map((user) => ({ name: user, password: undefined, groups: [], tokens: [] })),
+          [],
+        );
+      const ends = async () => {
+        const found = await Promise.all([ofAnn, ofProvider, ofAnonymous].map(({ link }) => other().find(link.id)));
+        return found.map((link) => link?.ended);
+      };
+      await table().endOfRemoved(policyOf('ann', 'bob'));
+      assert.deepEqual(await ends(), [undefined, undefined, undefined]);
+      await table().endOfRemoved(policyOf('bob'));
+      assert.deepEqual(await ends(), ['permission', undefined, undefined]);
+      await other().endOfRemoved(policyOf('ann'));
+      assert.deepEqual(await ends(), ['permission', undefined, undefined]);
     });
 
     it('knows by the clock of the database what has expired and was used', async () => {

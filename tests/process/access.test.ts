@@ -126,6 +126,29 @@ describe('A service with an access file', () => {
       await replace(file, { ...ACCESS, people: { ann: { password: hash } } });
       await untilAllResponse(holdall, byToken(laptop.token), 401);
     });
+
+    await t.test('ends the links and app tokens of a removed user, also for a later user of that name', async () => {
+      await replace(file, ACCESS);
+      await untilAllResponse(holdall, byToken(laptop.token), 200);
+      const headers = { cookie: await signIn(holdall) };
+      const created = async (path: string, body: object) => {
+        const response = await postJson(holdall.port, path, body, headers);
+        assert.equal(response.status, 200, response.body.toString());
+        return jsonOf(response);
+      };
+      const { secret } = await created('/-/app-tokens', { name: 'Phone' });
+      const { token } = await created('/-/links', { path: '' });
+      const statuses = async () => [
+        (await send(holdall.port, '/', { headers: byToken(String(secret)) })).status,
+        (await send(holdall.port, `/-/s/${String(token)}/`)).status,
+      ];
+      assert.deepEqual(await statuses(), [200, 200]);
+      await replace(file, { people: {}, grants: ACCESS.grants.slice(1) });
+      await untilAllResponse(holdall, byToken(laptop.token), 401);
+      await replace(file, ACCESS);
+      await untilAllResponse(holdall, byToken(laptop.token), 200);
+      assert.deepEqual(await statuses(), [401, 404]);
+    });
   });
 
   it('refuses to start with an invalid access file and reports every mistake with its position', async (t) => {

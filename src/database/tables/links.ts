@@ -1,3 +1,5 @@
+import type { ColumnType } from 'kysely';
+
 /** The share links. Times are milliseconds since 1970, by the clock of the database. */
 export interface LinksTable {
   readonly id: string;
@@ -25,6 +27,8 @@ export interface LinksTable {
   readonly max_upload_bytes: number | null;
   /** 1 or 0. */
   readonly ask_sender: number;
+  /** Why the link ended permanently; null for one that did not. */
+  readonly ended: ColumnType<'permission' | null, 'permission' | null | undefined, 'permission' | null>;
   readonly created_at: number;
   readonly last_used_at: number | null;
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { AuthenticationMethod } from '../../access/audit.ts';
+import type { Credential } from '../../access/creator.ts';
 import { isToken } from '../../access/credentials.ts';
 import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
 import { createSessionRevocations, type SessionRevocations } from '../../access/session-revocations.ts';
@@ -36,11 +37,9 @@ export interface AccessControl {
 }
 
 /** An authenticated user and the authentication method. */
-export interface Authentication {
+export interface Authentication extends Credential {
   readonly user: Identity;
   readonly authMethod: AuthenticationMethod;
-  /** The hash of the token of the access file; undefined for other authentication methods. */
-  readonly tokenHash?: string;
   /** The app token, which limits the permissions of the user; undefined for other authentication methods. */
   readonly appToken?: AppToken;
 }
@@ -147,7 +146,7 @@ export class Authenticators {
    */
   async #verifyBearer(token: string): Promise<Authentication> {
     const { tokens, checkJwt } = this.#parts;
-    if (!isToken(token) && checkJwt) return { user: await checkJwt(token), authMethod: 'jwt' };
+    if (!isToken(token) && checkJwt) return { ...(await checkJwt(token)), authMethod: 'jwt' };
     return tokens.check(token);
   }
 

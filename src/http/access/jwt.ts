@@ -14,8 +14,14 @@ export interface JwtSettings {
   readonly groupsClaim: string;
 }
 
+/** The user of a token, and when it expires. */
+export interface CheckedJwt {
+  readonly user: Identity;
+  readonly expiresAt: Date;
+}
+
 /** Returns the user of a token. Throws 401 if the token is invalid, and `unavailable` if that is unknown. */
-export type JwtCheck = (token: string) => Promise<Identity>;
+export type JwtCheck = (token: string) => Promise<CheckedJwt>;
 
 /** Default milliseconds until the issuer must have responded. */
 const TIMEOUT_MS = 5000;
@@ -49,7 +55,7 @@ export function createJwtCheck(
   { timeout = TIMEOUT_MS }: { readonly timeout?: number } = {},
 ): JwtCheck {
   const getKey = createKeyResolver(issuer, jwksUrl, timeout);
-  const verify = async (token: string): Promise<JWTPayload> => {
+  const verify = async (token: string): Promise<JWTPayload & { readonly exp: number }> => {
     try {
       const { payload, protectedHeader } = await jwtVerify(token, getKey, {
         issuer,
@@ -59,7 +65,9 @@ export function createJwtCheck(
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
       });
       requireAccessToken(protectedHeader.typ, payload);
-      return payload;
+      const { exp } = payload;
+      if (exp === undefined) throw new errors.JWTClaimValidationFailed('missing', payload, 'exp');
+      return { ...payload, exp };
     } catch (error) {
       if (error instanceof errors.JOSEError)
         throw new HttpError(
@@ -73,7 +81,10 @@ export function createJwtCheck(
   return async (token) => {
     const claims = await verify(token);
     const name = nameIn(claims, nameClaim);
-    if (name !== undefined) return { name, groups: groupsIn(claims, groupsClaim) };
+    if (name !== undefined) {
+      const user = { name, groups: groupsIn(claims, groupsClaim) };
+      return { user, expiresAt: new Date(claims.exp * 1000) };
+    }
     throw new HttpError(
       'invalid-token',
       nameClaim === 'email'

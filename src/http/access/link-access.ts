@@ -67,6 +67,7 @@ export class LinkRequestAccess implements RequestAccess {
   readonly user = undefined;
   readonly authMethod = 'link';
   readonly appToken = undefined;
+  readonly credential = {};
   readonly #service: Service;
   readonly #links: LinkService;
   readonly #request: FastifyRequest;

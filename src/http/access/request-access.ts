@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
+import type { Credential } from '../../access/creator.ts';
 import { GuardedFiles } from '../../access/guard.ts';
 import { limitPolicy } from '../../access/limited-policy.ts';
 import { type Identity, PERMISSIONS, type Permission, type Policy } from '../../access/policy.ts';
@@ -41,6 +42,8 @@ export interface RequestAccess {
   readonly authMethod: AuthenticationMethod | undefined;
   /** The ID of the app token; undefined for other authentication methods. */
   readonly appToken: string | undefined;
+  /** What limits the things that the request creates. */
+  readonly credential: Credential;
   /** The files, with permission checks. Routes have no other access to files. */
   readonly files: GuardedFiles;
   /** The changes that the request has made so far. */
@@ -107,6 +110,8 @@ export function describeUser({ access }: Service, request: FastifyRequest) {
   return { name: request.access?.user?.name ?? null, signIn: access.authenticators.signInMethods() };
 }
 
+const NO_LIMIT: Credential = {};
+
 /** Milliseconds after which a request is stale: its user is authenticated again before it changes anything. */
 const REAUTHENTICATION_AGE_MS = 1000;
 
@@ -148,6 +153,10 @@ export class UserRequestAccess implements RequestAccess {
 
   get appToken(): string | undefined {
     return this.#authentication?.appToken?.id;
+  }
+
+  get credential(): Credential {
+    return this.#authentication ?? NO_LIMIT;
   }
 
   get files(): GuardedFiles {

@@ -1,3 +1,4 @@
+import type { Credential } from '../../access/creator.ts';
 import { hashToken } from '../../access/credentials.ts';
 import type { Identity, Policy } from '../../access/policy.ts';
 import { type AppToken, inactiveReasonOf } from '../../app-tokens/app-token.ts';
@@ -6,11 +7,9 @@ import { quoted } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
 
 /** A valid token and its user. */
-export interface CheckedToken {
+export interface CheckedToken extends Credential {
   readonly user: Identity;
   readonly authMethod: 'token' | 'app-token';
-  /** The hash of a token of the access file. */
-  readonly tokenHash?: string;
   readonly appToken?: AppToken;
 }
 
@@ -52,7 +51,7 @@ export class TokenCheck {
     if (!found) return undefined;
     const { expires, hash } = found.token;
     if (expires && expires.getTime() <= Date.now()) throw tokenExpired(expires);
-    return { user: { name: found.user.name, groups: [] }, authMethod: 'token', tokenHash: hash };
+    return { user: { name: found.user.name, groups: [] }, authMethod: 'token', tokenHash: hash, expiresAt: expires };
   }
 
   async #checkAppTokens(secret: string): Promise<CheckedToken | undefined> {

@@ -6,6 +6,7 @@ import { type AppToken, appTokenNotFound, parseName, sortPermissions } from '../
 import { describeAppToken } from '../../app-tokens/descriptions.ts';
 import { parseExpiry } from '../../model/expiry.ts';
 import { parseFolder } from '../../model/path.ts';
+import { endOf } from '../access/creations.ts';
 import { accessOf } from '../access/request-access.ts';
 import { AppTokenCreated, AppTokenId, AppTokenList, CreateAppToken } from '../app-token-schemas.ts';
 import { HttpError } from '../errors.ts';
@@ -82,11 +83,14 @@ export function createAppTokenRoute(app: App, service: Service, { table }: AppTo
         name: parseName(name),
         folder: parseFolder(folder),
         permissions: sortPermissions(permissions),
-        expiresAt: expiresAt === undefined || expiresAt === null ? undefined : parseExpiry(expiresAt),
+        expiresAt: endOf(request, typeof expiresAt === 'string' ? parseExpiry(expiresAt) : expiresAt),
       };
       // The body can arrive late, after the session of the user has ended.
       await accessOf(request).confirm();
-      const { token, secret } = await table.create(settings, createCreator(user, service.access.policy()));
+      const { token, secret } = await table.create(
+        settings,
+        createCreator(user, service.access.policy(), accessOf(request).credential),
+      );
       recordChange(request, 'create app token', token);
       reply.header('cache-control', 'no-store');
       return {

@@ -16,6 +16,7 @@ import {
 import { StoreError } from '../../model/error.ts';
 import { parseExpiry } from '../../model/expiry.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../../model/path.ts';
+import { endOf } from '../access/creations.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -130,10 +131,12 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
       const permissions = parsePermissions(request.body.permissions ?? ['read'], path);
       await access.files.requireSharing(path, permissions, { action: 'create link', needsUser });
       await requireExisting(request, path, permissions);
-      const settings = await applyChange({ ...NO_SETTINGS, permissions }, request.body, path, () =>
+      const { expiresAt, ...rest } = await applyChange({ ...NO_SETTINGS, permissions }, request.body, path, () =>
         hashOf(request.body.password),
       );
-      const creator = createCreator(access.user, service.access.policy());
+      const requestedEnd = request.body.expiresAt === null ? null : expiresAt;
+      const settings = { ...rest, expiresAt: endOf(request, requestedEnd) };
+      const creator = createCreator(access.user, service.access.policy(), access.credential);
       const { link, token } = await table.create(path, settings, creator);
       recordChange(request, 'create link', link);
       reply.header('cache-control', 'no-store');
@@ -198,6 +201,7 @@ async function changeOwn(
   for (let attempt = 0; attempt < MAX_CHANGE_ATTEMPTS; attempt++) {
     const present = await findOwn(request, service, table);
     const settings = await applyChange(present, request.body, present.path, hash);
+    endOf(request, settings.expiresAt ?? null);
     const added = settings.permissions.filter((permission) => !present.permissions.includes(permission));
     await accessOf(request).files.requireSharing(present.path, added, { action: 'change link', needsUser });
     const link = await table.change(present, settings);

@@ -12,6 +12,7 @@ import {
   type Webhook,
   withoutQuery,
 } from '../../webhooks/webhook.ts';
+import { requireNoEnd } from '../access/creations.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import { Failure, Success } from '../schemas.ts';
@@ -198,7 +199,11 @@ function deliveryRoutes(app: App, service: Service, { webhooks, deliveries }: We
 /** Registers the routes that create and change webhooks, with JSON bodies. */
 export function changeWebhookRoutes(app: App, service: Service, { webhooks, addresses }: WebhookService): void {
   const requireWritable = createWriteCheck(service);
-  const ownerOf = (request: FastifyRequest) => createOwner(accessOf(request).user, service.access.policy());
+  const ownerOf = (request: FastifyRequest) => {
+    requireNoEnd(request, 'webhooks');
+    const { user, credential } = accessOf(request);
+    return createOwner(user, service.access.policy(), credential);
+  };
 
   app.post(
     '/-/webhooks',

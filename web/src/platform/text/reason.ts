@@ -119,6 +119,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'missing-file': 'invalid-request',
   'name-taken': 'already-exists',
   'offset-type-required': 'invalid-request',
+  'outlasts-credential': 'permission-denied',
   overloaded: 'store-busy',
   'range-unsatisfiable': 'file-changed',
   'repository-not-found': 'store-misconfigured',
