@@ -9,7 +9,7 @@ import { notInTrash } from '../model/store-errors.ts';
 import { GuardedUpload } from './guarded-upload.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
 import { PERMISSIONS, type Permission, type Policy } from './policy.ts';
-import { isAffected, isVisible, visibleChanges } from './visible-changes.ts';
+import { isAffected, isVisible, visibleChanges, withoutUser } from './visible-changes.ts';
 import { findEntries, listVisible } from './visible-entries.ts';
 
 /** The parameters of a member of `Files`. */
@@ -194,7 +194,8 @@ export class GuardedFiles implements Files {
   /** Returns a change as the user may see it at this moment, if it affects the file or folder `scope`. */
   visibleChanges(change: LoggedChange, scope: FilePath | FolderPath): readonly LoggedChange[] {
     const { policy, user } = this.#checks;
-    return visibleChanges(change, { policy, user, scope });
+    const visible = visibleChanges(change, { policy, user, scope });
+    return user ? visible : visible.map(withoutUser);
   }
 
   /** Returns whether the user may see the locks of a path at this moment, and they affect the file or folder `scope`. */
@@ -362,8 +363,12 @@ export class GuardedFiles implements Files {
 
   async listTrash(...[options = {}]: Args<'listTrash'>) {
     this.#checks.requireList(options.folder ?? ROOT, 'list trash');
+    this.#checks.requireHistoryUser('list trash');
     const { isShown = () => true } = options;
-    const page = await this.#files.listTrash({ ...options, isShown: (path) => this.#canSee(path) && isShown(path) });
+    const page = await this.#files.listTrash({
+      ...options,
+      isShown: (path) => this.#checks.canSeeHistory(path) && isShown(path),
+    });
     return { ...page, items: page.items.map((item) => this.#withVisibleSize(item)) };
   }
 
@@ -409,10 +414,11 @@ export class GuardedFiles implements Files {
   async emptyTrash(...[options = {}]: Args<'emptyTrash'>) {
     await this.#checks.confirmIdentity();
     this.#checks.requireManageWithin('empty trash', options.folder ?? ROOT);
+    this.#checks.requireHistoryUser('empty trash');
     const { isShown = () => true, onRemoved = () => {} } = options;
     return this.#files.emptyTrash({
       ...options,
-      isShown: (path) => this.#canSee(path) && this.#canPurge(path) && isShown(path),
+      isShown: (path) => this.#checks.canSeeHistory(path) && this.#canPurge(path) && isShown(path),
       onRemoved: (item) => {
         this.#checks.recordDone(PURGE, { path: item.path });
         onRemoved(item);
@@ -421,34 +427,34 @@ export class GuardedFiles implements Files {
   }
 
   async listVersions(...[file, options]: Args<'listVersions'>) {
-    this.#checks.require('read', 'list versions', file);
+    this.#checks.requireHistory('list versions', file);
     return this.#files.listVersions(file, options);
   }
 
   async statVersion(...[file, id, options]: Args<'statVersion'>) {
-    this.#checks.require('read', 'fetch version', file);
+    this.#checks.requireHistory('fetch version', file);
     return this.#files.statVersion(file, id, options);
   }
 
   async readVersion(...[file, id, options]: Args<'readVersion'>) {
-    this.#checks.require('read', 'fetch version', file);
+    this.#checks.requireHistory('fetch version', file);
     return this.#files.readVersion(file, id, options);
   }
 
   async downloadVersion(...[file, id, options]: Args<'downloadVersion'>) {
-    this.#checks.require('read', 'fetch version', file);
+    this.#checks.requireHistory('fetch version', file);
     return this.#files.downloadVersion(file, id, options);
   }
 
   async versionUrl(...[entry, id, options]: Args<'versionUrl'>) {
-    this.#checks.require('read', 'fetch version', entry.path);
+    this.#checks.requireHistory('fetch version', entry.path);
     return this.#files.versionUrl(entry, id, options);
   }
 
   async restoreVersion(...[file, id, options]: Args<'restoreVersion'>) {
     const action = 'restore version';
     await this.#checks.confirmIdentity();
-    this.#checks.require('read', action, file);
+    this.#checks.requireHistory(action, file);
     const canReplace = this.#checks.requireUpload(file, options?.condition, action);
     const condition = canReplace ? options?.condition : 'absent';
     return this.#checks.record(
@@ -515,8 +521,9 @@ export class GuardedFiles implements Files {
    */
   async #findVisible(action: string, id: KeptId, options: Cancellable = {}): Promise<TrashedItem> {
     this.#checks.requireList(ROOT, action);
+    this.#checks.requireHistoryUser(action);
     const item = await this.#files.findTrashed(id, options);
-    if (this.#canSee(item.path)) return item;
+    if (this.#checks.canSeeHistory(item.path)) return item;
     throw notInTrash(id);
   }
 

@@ -22,6 +22,10 @@ export interface GuardOptions {
   readonly user: Identity | undefined;
   /** Whether the request came by a share link, so that signing in does not help. */
   readonly isLink?: boolean;
+  /** Whether the request is anonymous although access control has users: it reads no earlier content. Default: false. */
+  readonly isAnonymous?: boolean;
+  /** The permission that the trash and versions need in addition to `read`. Default: `write`. */
+  readonly historyPermission?: Permission | undefined;
   /** Whether the user sent an app token, which can lack permissions that the user has. */
   readonly isAppToken?: boolean;
   /** Resolves if the user still has the same identity, otherwise throws: a request can take a long time to arrive. */
@@ -131,6 +135,28 @@ export class PermissionChecks {
   requireChange(action: string, path: Path): void {
     const isAllowed = (permission: Permission) => this.policy.allows(this.user, permission, path);
     if (!isAllowed('write') && !isAllowed('manage')) this.refuse(action, path, VERBS.manage);
+  }
+
+  /** Requires permission to see earlier contents of a path: see `canSeeHistory`. */
+  requireHistory(action: string, path: Path): void {
+    this.require('read', action, path);
+    if (!this.canSeeHistory(path)) this.refuse(action, path, 'see earlier contents of');
+  }
+
+  /** Refuses anonymous users: what was public once is not public for ever. */
+  requireHistoryUser(action: string): void {
+    if (this.#options.isAnonymous) this.refuse(action, undefined, 'use the trash and versions');
+  }
+
+  /**
+   * Returns whether the user may see what a path contained before: they can read it, and have the permission of the
+   * setting. `manage` includes `write` here, because it allows replacing and deleting.
+   */
+  canSeeHistory(path: Path): boolean {
+    const { isAnonymous = false, historyPermission = 'write' } = this.#options;
+    const isAllowed = (permission: Permission) => this.policy.allows(this.user, permission, path);
+    if (isAnonymous || !isAllowed('read')) return false;
+    return isAllowed(historyPermission) || (historyPermission === 'write' && isAllowed('manage'));
   }
 
   /** Requires permission to list a folder: to read it, or a folder below it. */

@@ -18,6 +18,12 @@ export function visibleChanges(
   return splitByVisibility(change, policy, user).filter(affects);
 }
 
+/** Returns a change as anonymous users may see it. */
+export function withoutUser(change: LoggedChange): LoggedChange {
+  const { user: _, ...rest } = change;
+  return rest;
+}
+
 function splitByVisibility(change: LoggedChange, policy: Policy, user: Identity | undefined): readonly LoggedChange[] {
   const { type, path, from, ...details } = change;
   if (type === 'resync') return [change];

@@ -348,6 +348,12 @@ export const SETTINGS = {
     example: '50GB',
     help: 'Maximum bytes of earlier contents of files. The oldest ones are removed first.',
   },
+  HISTORY_PERMISSION: {
+    read: oneOf('write', 'manage', 'read'),
+    defaultText: 'write',
+    example: 'manage',
+    help: 'Permission that the trash and versions need, in addition to `read`. `manage` includes `write` here.',
+  },
   PRESIGN_EXPIRES: {
     read: duration('s', 1, 604_800),
     defaultText: '3600',

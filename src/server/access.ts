@@ -63,7 +63,12 @@ export async function openAccess(
     warn: (message, details) => logger.warn(details, message),
   });
   resources.defer(() => authenticators.close());
-  return { mode: 'file', policy: () => watcher.current(), authenticators };
+  return {
+    mode: 'file',
+    policy: () => watcher.current(),
+    authenticators,
+    historyPermission: config.HISTORY_PERMISSION,
+  };
 }
 
 function providerSettingsOf(config: Config): ProviderSettings | undefined {

@@ -54,6 +54,8 @@ export function startJobs(
         policy: () => policyOf(submitter),
         user: submitter.user,
         isAppToken: submitter.appToken !== undefined,
+        isAnonymous: access.mode === 'file' && submitter.user === undefined,
+        historyPermission: access.historyPermission,
         confirm: () => requireValidSubmitter(submitter, access.policy(), isActive),
         record: (event) => audit.write(event, submitter),
       }),

@@ -1,6 +1,6 @@
 import { type Credential, hasToken } from '../access/creator.ts';
 import { type Identity, OPEN_POLICY, type Policy } from '../access/policy.ts';
-import { visibleChanges } from '../access/visible-changes.ts';
+import { visibleChanges, withoutUser } from '../access/visible-changes.ts';
 import type { LoggedChange } from '../model/change.ts';
 import { ROOT } from '../model/path.ts';
 import type { Delivery, Owner, Webhook } from './webhook.ts';
@@ -28,7 +28,9 @@ export function selectChanges(
   policy: Policy,
 ): readonly LoggedChange[] {
   const reader = owner ? { policy, user: owner.user } : { policy: OPEN_POLICY, user: undefined };
-  return visibleChanges(change, { ...reader, scope: folder }).filter(({ type }) => types?.includes(type) ?? true);
+  const visible = visibleChanges(change, { ...reader, scope: folder });
+  const wanted = visible.filter(({ type }) => types?.includes(type) ?? true);
+  return owner && !owner.user ? wanted.map(withoutUser) : wanted;
 }
 
 /**

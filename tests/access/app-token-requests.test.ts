@@ -69,9 +69,9 @@ describe('A request with an app token of a user with all permissions', () => {
   });
 
   it('is accepted with the permissions that the docs require, in the folder', async () => {
-    for (const { title, needs } of ROWS) {
+    for (const { title, needs, isOfHistory } of ROWS) {
       if (needs.some(({ right }) => right !== 'read')) continue;
-      const secret = await create(SOURCE, ['read']);
+      const secret = await create(SOURCE, isOfHistory ? ['read', 'write'] : ['read']);
       for (const request of REQUESTS[title] ?? []) {
         assert.equal(await statusWith(secret, request), 200, `${title}: ${request.method} ${request.path}`);
       }

@@ -19,6 +19,8 @@ export interface DocumentedRow {
   readonly needsRoot: boolean;
   /** Whether the URL carries its own permission. */
   readonly isSigned: boolean;
+  /** Whether the request is for the trash or for versions, and so also needs `write` or `manage`, and a user. */
+  readonly isOfHistory: boolean;
   /** Whether the request names an item in the trash, or a change. */
   readonly isOfItem: boolean;
 }
@@ -43,6 +45,7 @@ export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
     needs: PERMISSIONS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
     needsRoot: cells.at(-1) === THE_ROOT,
     isSigned: cells[0] === 'the signature',
+    isOfHistory: /\b(?:trash|an item|versions?)\b/.test(title),
     isOfItem: requests.includes('/-/trash/{id}') || requests.includes('/-/undo'),
   }));
 }

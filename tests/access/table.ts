@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { type Grant, subjectKey } from '../../src/access/policy.ts';
+import { type Grant, PERMISSIONS, type Permission, subjectKey } from '../../src/access/policy.ts';
 import type { FolderPath } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import type { Backend } from '../contract/backend.ts';
@@ -141,10 +141,12 @@ function cellsOf(row: DocumentedRow, { method: authMethod, subject }: Client, de
       place,
       grants: [...situation.grants, ...others],
       row,
-      isAllowed: row.needs.every(
-        ({ at, right, throughout }) =>
-          at !== place || (throughout ? situation.throughout : situation.rights).includes(right),
-      ),
+      isAllowed:
+        row.needs.every(
+          ({ at, right, throughout }) =>
+            at !== place || (throughout ? situation.throughout : situation.rights).includes(right),
+        ) &&
+        (!row.isOfHistory || seesHistory(authMethod, place === 'source' ? situation.rights : PERMISSIONS)),
     });
     if (destination === undefined) return situations(source).map((each) => cellOf('source', each, []));
     return [
@@ -152,6 +154,12 @@ function cellsOf(row: DocumentedRow, { method: authMethod, subject }: Client, de
       ...situations(destination).map((each) => cellOf('destination', each, [allAt(source, subject)])),
     ];
   });
+}
+
+/** Returns whether a client with these rights sees the trash and versions. */
+function seesHistory(authMethod: AuthMethod, rights: readonly Permission[]): boolean {
+  const canChange = rights.includes('write') || rights.includes('manage');
+  return authMethod !== 'no credentials' && rights.includes('read') && canChange;
 }
 
 async function checkCell(cell: Cell, client: Client, { service, tree, changes }: Fixture, empty: TestService) {
@@ -166,7 +174,10 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
   const checkEntries = CHECK_ENTRIES[row.title];
   // A user can follow the changes of every folder that they can list.
   const isTraversing = checkEntries !== undefined || row.title === 'Follow changes';
-  if (isAllowed || (isTraversing && situation.traversable)) {
+  const isShut = row.isOfHistory && client.method === 'no credentials';
+  // Users who can list a folder get the part of the trash that they see.
+  const isListed = situation.traversable ?? (row.title === 'List the trash' && situation.rights.includes('read'));
+  if (isAllowed || (isTraversing && isListed && !isShut)) {
     assert.ok([200, 201].includes(response.status), `${name}: ${response.status} ${response.body.toString()}`);
     checkEntries?.(cell, response);
     const isChanging = row.needs.some(({ right }) => right !== 'read');
@@ -175,7 +186,7 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
     return;
   }
   // The trash of a folder below can be emptied, and has no item here.
-  if (row.title === 'Empty the trash' && situation.traversable?.length) {
+  if (row.title === 'Empty the trash' && situation.traversable?.length && !isShut) {
     assert.equal(JSON.parse(response.body.toString()).removed, 0, name);
     return;
   }
@@ -204,9 +215,9 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
 const CHECK_ENTRIES: Readonly<Record<string, (cell: Cell, response: HttpResponse) => void>> = {
   'List a folder': checkListing,
   'Download a folder as an archive': checkArchive,
-  'List the trash': ({ name, situation }, { body }) => {
+  'List the trash': ({ name, isAllowed }, { body }) => {
     const { entries } = JSON.parse(body.toString()) as { entries: { path: string }[] };
-    const visible = situation.rights.includes('read') ? [GONE_FILE] : [];
+    const visible = isAllowed ? [GONE_FILE] : [];
     assert.deepEqual(
       entries.map(({ path }) => path),
       visible,
@@ -228,11 +239,13 @@ function checkArchive({ name, request, situation, isAllowed }: Cell, { body }: H
 }
 
 /** Returns whether a request is for an item that the client can't see, although it can see other items. */
-function isInvisibleItem({ row, grants, situation, place }: Cell, { subject }: Client): boolean {
+function isInvisibleItem({ row, grants, situation, place }: Cell, { subject, method }: Client): boolean {
   const seesAny = grants.some(
     ({ to, permissions }) => permissions.length > 0 && subjectKey(to) === subjectKey(subject),
   );
-  return row.isOfItem && place === 'source' && seesAny && !situation.rights.includes('read');
+  const isSeen = row.isOfHistory ? seesHistory(method, situation.rights) : situation.rights.includes('read');
+  const isShut = row.isOfHistory && method === 'no credentials';
+  return row.isOfItem && place === 'source' && seesAny && !isSeen && !isShut;
 }
 
 /** The code and message for invisible items that are not in the trash. */

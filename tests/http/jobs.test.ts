@@ -301,8 +301,9 @@ describe('jobs of folder operations', () => {
     await service.asAnn('/base/delete_folder/a', { method: 'DELETE', headers: WAIT });
     const { entries } = jsonOf(await service.asAnn('/base/-/trash')) as { entries: { id: string }[] };
     const item = `/base/-/trash/${entries[0]?.id}`;
-    service.grant(grant('', ['read']));
+    service.grant(grant('', ['read', 'manage']));
     assertFailure(await service.asAnn(`${item}/restore`, json({}, ASYNC)), 403, /to add to all of "a\/"/);
+    service.grant(grant('', ['read', 'write']));
     assertFailure(await service.asAnn(item, { method: 'DELETE', headers: ASYNC }), 403, /to change all of "a\/"/);
     assertFailure(
       await service.asAnn('/base/-/trash', { method: 'DELETE', headers: ASYNC }),

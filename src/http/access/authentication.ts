@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { AuthenticationMethod } from '../../access/audit.ts';
 import type { Credential } from '../../access/creator.ts';
 import { isToken } from '../../access/credentials.ts';
-import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
+import type { Identity, Permission, Policy, UserEntry } from '../../access/policy.ts';
 import { createSessionRevocations, type SessionRevocations } from '../../access/session-revocations.ts';
 import { createSessions, type Session } from '../../access/sessions.ts';
 import { type AppToken, isAppTokenSecret } from '../../app-tokens/app-token.ts';
@@ -34,6 +34,8 @@ export interface AccessControl {
   policy(): Policy;
   /** The authenticators; undefined if access control has no users. */
   readonly authenticators: Authenticators | undefined;
+  /** The permission that the trash and versions need in addition to `read`. Default: `write`. */
+  readonly historyPermission?: Permission;
 }
 
 /** An authenticated user and the authentication method. */

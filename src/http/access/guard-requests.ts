@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { AccessDenied } from '../../access/permission-checks.ts';
 import { unknownRoute } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { linkTokenOf } from '../request-url.ts';
@@ -78,9 +79,11 @@ function admitAppToken(access: UserRequestAccess, request: FastifyRequest, reply
   reply.raw.once('close', () => watched?.release());
 }
 
-/** Throws `AccessDenied` unless the user of the request may manage the root. */
+/** Throws `AccessDenied` unless the user of the request may manage the root. What the routes show includes usernames. */
 async function requireRootManagement(request: FastifyRequest): Promise<void> {
-  await accessOf(request).files.requireRootManagement(request.method);
+  const { files, isAnonymous } = accessOf(request);
+  await files.requireRootManagement(request.method);
+  if (isAnonymous) throw new AccessDenied('Sign in to use webhooks.', { isAnonymous: true });
 }
 
 function requireDeclarations(app: App): void {

@@ -65,6 +65,7 @@ function linkGone(): HttpError {
 /** The access of a visitor of a share link. All paths are relative to the shared item. */
 export class LinkRequestAccess implements RequestAccess {
   readonly user = undefined;
+  readonly isAnonymous = true;
   readonly authMethod = 'link';
   readonly appToken = undefined;
   readonly credential = {};

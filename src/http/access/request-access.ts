@@ -39,6 +39,8 @@ export type RouteCredentials = 'explicit';
 /** The user of a request and their permissions. */
 export interface RequestAccess {
   readonly user: Identity | undefined;
+  /** Whether the request is anonymous although there are users: it learns nothing about them. */
+  readonly isAnonymous: boolean;
   readonly authMethod: AuthenticationMethod | undefined;
   /** The ID of the app token; undefined for other authentication methods. */
   readonly appToken: string | undefined;
@@ -147,6 +149,10 @@ export class UserRequestAccess implements RequestAccess {
     return this.#authentication?.user;
   }
 
+  get isAnonymous(): boolean {
+    return this.user === undefined && this.#service.access.mode === 'file';
+  }
+
   get authMethod(): AuthenticationMethod | undefined {
     return this.#authentication?.authMethod;
   }
@@ -191,6 +197,8 @@ export class UserRequestAccess implements RequestAccess {
         policy: () => this.#currentPolicy(),
         user,
         isAppToken: this.appToken !== undefined,
+        isAnonymous: this.isAnonymous,
+        historyPermission: this.#service.access.historyPermission,
         confirm: () => this.confirm(),
         record: (event) => this.record(event),
       },
@@ -315,9 +323,9 @@ export interface ChangeField {
   readonly change?: string;
 }
 
-/** Returns the ID of the last change of the request, for users: visitors of share links undo nothing. */
+/** Returns the ID of the last change of the request, for users: visitors of share links and anonymous users undo nothing. */
 export function changeOf(request: FastifyRequest): ChangeField {
-  const { changes, authMethod } = accessOf(request);
-  const id = authMethod === 'link' ? undefined : changes.at(-1)?.id;
+  const { changes, isAnonymous } = accessOf(request);
+  const id = isAnonymous ? undefined : changes.at(-1)?.id;
   return id === undefined ? {} : { change: id };
 }

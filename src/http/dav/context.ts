@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
-import type { LockHolder } from '../../dav/lock.ts';
+import type { Lock, LockHolder } from '../../dav/lock.ts';
 import { quoted } from '../../model/error.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
@@ -57,6 +57,11 @@ export class DavContext {
     this.holder = { user: access.user?.name, appToken: access.appToken, tokens: lockTokensIn(this.ifLists) };
     const { tokens } = this.holder;
     this.files = tokens.size === 0 ? access.files : access.filesWithLocks(tokens);
+  }
+
+  /** Returns whether the response may describe a lock, with its token and owner. Anonymous users see only locks that they hold. */
+  canSeeLock({ token }: Lock): boolean {
+    return !accessOf(this.request).isAnonymous || this.holder.tokens.has(token);
   }
 
   /** Aborted when the client leaves. */

@@ -173,7 +173,8 @@ class ResponseWriter {
 
   async *write({ entry, page }: First, { isWithoutRoot }: { isWithoutRoot: boolean }): AsyncGenerator<Buffer> {
     const { dav } = this.#context.environment;
-    const locks = page ? await dav.locks.inFolder(entry.path as FolderPath) : await dav.locks.covering(entry.path);
+    const found = page ? await dav.locks.inFolder(entry.path as FolderPath) : await dav.locks.covering(entry.path);
+    const locks = found.filter((lock) => this.#context.canSeeLock(lock));
     yield BEGIN;
     if (!isWithoutRoot) {
       const properties = await dav.properties.of(entry.path);

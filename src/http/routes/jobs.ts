@@ -171,10 +171,12 @@ function errorOf({ code, message, lock }: JobFailure): HttpError {
   return new HttpError(isErrorCode(code) ? code : 'internal-error', message, { lock });
 }
 
-/** Returns whether a user sees the jobs of all users. Without an access file, everyone does. With an app token, no user does. */
+/** Returns whether a user sees the jobs of all users. Without an access file, everyone does. With an app token, no user does, and no anonymous user. */
 function managesRoot(request: FastifyRequest): boolean {
   const access = accessOf(request);
-  return access.appToken === undefined && (access.permissionsFor(ROOT)?.includes('manage') ?? true);
+  return (
+    !access.isAnonymous && access.appToken === undefined && (access.permissionsFor(ROOT)?.includes('manage') ?? true)
+  );
 }
 
 /** Only the client that started a job of an anonymous user knows its ID. The IDs of the service's own jobs are known. */

@@ -36,6 +36,7 @@ const tags = ['Share links'];
 
 /** Registers the routes whose request bodies are ignored. */
 export function linkRoutes(app: App, service: Service, { table }: LinkService): void {
+  const describe = descriptionsOf(service);
   app.get(
     '/-/links',
     {
@@ -65,7 +66,7 @@ export function linkRoutes(app: App, service: Service, { table }: LinkService): 
       });
       return {
         success: true as const,
-        links: page.links.map((link) => describeLink(link, policy)),
+        links: page.links.map((link) => describe(request, link)),
         ...(page.cursor !== undefined && { cursor: page.cursor }),
       };
     },
@@ -80,7 +81,7 @@ export function linkRoutes(app: App, service: Service, { table }: LinkService): 
     async (request, reply) => {
       const link = await findOwn(request, service, table);
       reply.header('cache-control', 'no-store');
-      return { success: true as const, link: describeLink(link, service.access.policy()) };
+      return { success: true as const, link: describe(request, link) };
     },
   );
 
@@ -108,6 +109,7 @@ export function linkRoutes(app: App, service: Service, { table }: LinkService): 
 /** Registers the routes that create and change links, with JSON bodies. */
 export function changeLinkRoutes(app: App, service: Service, { table }: LinkService): void {
   const needsUser = service.access.authenticators !== undefined;
+  const describe = descriptionsOf(service);
 
   app.post(
     '/-/links',
@@ -143,7 +145,7 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
       return {
         success: true as const,
         message: 'Link created successfully',
-        link: describeLink(link, service.access.policy()),
+        link: describe(request, link),
         token,
         url: linkUrl(rootOf(service, request), token),
       };
@@ -169,9 +171,18 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
       const link = await changeOwn(request, service, table);
       recordChange(request, 'change link', link);
       reply.header('cache-control', 'no-store');
-      return { success: true as const, link: describeLink(link, service.access.policy()) };
+      return { success: true as const, link: describe(request, link) };
     },
   );
+}
+
+/** Returns a function that describes a link to the user of a request. Anonymous users don't learn who created it. */
+function descriptionsOf({ access }: Pick<Service, 'access'>) {
+  return (request: FastifyRequest, link: Link) => {
+    const { creator, ...description } = describeLink(link, access.policy());
+    const isShown = creator !== undefined && !accessOf(request).isAnonymous;
+    return { ...description, ...(isShown && { creator }) };
+  };
 }
 
 /** Returns the link of a request. Throws the same `not-found` for an unknown ID and for the link of another user. */

@@ -23,12 +23,16 @@ export function lockRoutes(app: App, { locks }: DavService): void {
       },
     },
     async (request, reply) => {
-      const { files } = accessOf(request);
+      const { files, isAnonymous } = accessOf(request);
       const folder = parseFolder(request.query.folder ?? '');
       files.requireRead('list locks', folder);
       const found = await locks.inFolder(folder);
       reply.header('cache-control', 'no-store');
-      return { success: true, locks: found.filter(({ path }) => files.canRead(path)).map(describe) } satisfies LockList;
+      const visible = found.filter(({ path }) => files.canRead(path));
+      return {
+        success: true,
+        locks: visible.map((lock) => describe(isAnonymous ? { ...lock, owner: undefined, user: undefined } : lock)),
+      } satisfies LockList;
     },
   );
 

@@ -85,3 +85,17 @@ describe('The permissions in another folder', () => {
     assert.deepEqual(allowedIn(''), ['read']);
   });
 });
+
+describe('The permission to see versions', () => {
+  it('is that of users who can change files in the folder', () => {
+    const known = { 'team/': ['read', 'write'], 'books/': ['read'], 'own/': ['manage'] } as const;
+    const seen = (options: SceneOptions) => {
+      const { permissions } = createScene({ known, ...options });
+      return Object.keys(known).filter((folder) => permissions.seesVersionsIn(folder));
+    };
+    assert.deepEqual(seen({}), ['team/', 'own/']);
+    assert.deepEqual(seen({ isReadOnly: true }), ['team/', 'own/']);
+    assert.deepEqual(seen({ isAnonymous: true }), []);
+    assert.deepEqual(seen({ isControlled: false }), ['team/', 'books/', 'own/']);
+  });
+});

@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Dav } from '../../model/dav.ts';
 import { hasThumbnail } from '../../platform/file-kinds.ts';
-import { nameOf, ROOT } from '../../platform/paths.ts';
+import { nameOf, parentOf, ROOT } from '../../platform/paths.ts';
 import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
@@ -16,12 +16,14 @@ import { countLabel } from '../folder/count-label.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { TypeName } from '../folder/type-name.tsx';
-import { useDav, useFolder, useRetention, useService, useUrls, useVisit } from '../models.ts';
+import { useDav, useFolder, usePermissions, useRetention, useService, useUrls, useVisit } from '../models.ts';
 import { Fact } from './fact.tsx';
 
 /** Shows all details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
   const { keepsVersions } = useRetention();
+  const permissions = usePermissions();
+  const hasVersions = keepsVersions && permissions.seesVersionsIn(parentOf(entry.path));
   return (
     <>
       <div class="picture">
@@ -33,7 +35,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
       <ShareButton path={entry.path} />
       <LazyLockNotice path={entry.path} />
       {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
-      {entry.type === 'file' && keepsVersions && entry.etag !== '' && <LazyVersions file={entry} />}
+      {entry.type === 'file' && hasVersions && entry.etag !== '' && <LazyVersions file={entry} />}
       <LazyActivity path={entry.path} />
     </>
   );

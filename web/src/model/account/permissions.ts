@@ -22,6 +22,8 @@ export interface Permissions {
    * nearest listed ancestor if these include `write`; otherwise it has all permissions, because a grant for it can exist.
    */
   allowsIn(folder: string, required: RequiredPermission): boolean;
+  /** Returns whether the user can probably see versions in a folder: the service has a setting for the permission. */
+  seesVersionsIn(folder: string): boolean;
   /** Stores the permissions of a listing. Without access control, listings have none, and everything is permitted. */
   update(listing: Pick<Listing, 'prefix' | 'rights'>): void;
 }
@@ -56,10 +58,17 @@ export function createPermissions({ isReadOnly, isControlled, isAnonymous, shown
     return nearest?.includes('write') ? nearest : undefined;
   };
 
+  const permissionsIn = (folder: string) => known.value.get(folder) ?? inherited(folder) ?? ALL;
+
   return {
     isReadOnly,
     allows: (required) => includes(current.value, required),
-    allowsIn: (folder, required) => includes(known.value.get(folder) ?? inherited(folder) ?? ALL, required),
+    allowsIn: (folder, required) => includes(permissionsIn(folder), required),
+    seesVersionsIn(folder) {
+      const permissions = permissionsIn(folder);
+      const canChange = permissions.includes('write') || permissions.includes('manage');
+      return !isControlled || (canChange && !isAnonymous());
+    },
     update({ prefix, rights }) {
       if (rights === undefined || known.peek().get(prefix)?.join() === rights.join()) return;
       known.value = new Map(known.peek()).set(prefix, rights);
