@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { DavError } from '../../src/http/dav/dav-error.ts';
-import { escapeText, escapeXml, parseXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
+import { escapeText, escapeXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
+import { parseXml } from '../../src/http/dav/xml-parser.ts';
 
 const parse = (text: string) => parseXml(Buffer.from(text));
 const declarations = (count: number) =>
@@ -64,15 +65,32 @@ describe('XML of WebDAV clients', () => {
       '<xmlns:a/>',
       '<a xmlns="http://www.w3.org/2000/xmlns/"/>',
       '<constructor:a/>',
-      '<__proto__:a xmlns:__proto__="urn:x"/>',
       '<a constructor:b=""/>',
       '<:a/>',
       '<p:a:b xmlns:p="urn:x"/>',
       '<a xmlns:p="urn:x" xmlns:q="urn:x" p:b="" q:b=""/>',
+      '<a b="" b=""/>',
+      '<a hasOwnProperty="" b=""',
+      '<a xmlns:p="urn:x" xmlns:p="urn:y"/>',
+      '<a b=""c=""/>',
+      '<a b/>',
+      '<a b=c/>',
+      '<a b="<"/>',
+      '<a><!-- -- --></a>',
+      '<a><!x></a>',
+      '<a>< b/></a>',
+      '<a>&</a>',
+      '<a>&#x110000;</a>',
+      '<a>&#xd800;</a>',
+      '<1/>',
+      '<a/>text',
+      '<![CDATA[a]]><a/>',
+      '<a xmlns:xml="urn:x"/>',
     ]) {
       assert.throws(() => parse(text), isBad, text.slice(0, 60));
     }
     assert.throws(() => parseXml(Buffer.from([0x3c, 0x61, 0xff, 0x2f, 0x3e])), isBad);
+    assert.equal(parse('<__proto__:a xmlns:__proto__="urn:x"/>').namespace, 'urn:x');
     assert.doesNotThrow(() => parse('<a>'.repeat(40) + '</a>'.repeat(40)));
     assert.doesNotThrow(() => parse(`<a ${declarations(50)}>${`<b ${declarations(50)}/>`.repeat(20)}</a>`));
   });
@@ -89,6 +107,56 @@ describe('XML of WebDAV clients', () => {
       assert.throws(() => parse(text), isBad, text.slice(0, 60));
     }
     assert.equal(textOf(parse(`<a b="${long}">${long}</a>`)), long);
+  });
+
+  it('has at most 50 attributes and 16,384 characters in a tag', () => {
+    const attributes = (count: number) => Array.from({ length: count }, (_, index) => `a${index}=""`).join(' ');
+    assert.equal(parse(`<a ${attributes(50)}/>`).attributes.length, 50);
+    assert.throws(() => parse(`<a ${attributes(51)}/>`), /more than 50 attributes/);
+    assert.equal(parse(`<a b="${'x'.repeat(16_000)}"/>`).attributes[0]?.value.length, 16_000);
+    assert.throws(() => parse(`<a b="${'x'.repeat(17_000)}"/>`), /more than 16384 characters/);
+  });
+
+  it('costs CPU time in proportion to its length, whatever it contains', () => {
+    const length = 256 * 1024;
+    const endless = (start: string, part: string) =>
+      start + part.repeat(Math.floor((length - start.length) / part.length));
+    const numbered = Array.from({ length: 37_000 }, (_, index) => `a${index}=""`).join(' ');
+    const documents = [
+      `<a ${numbered}/>`,
+      `<a ${numbered}`,
+      ...['<!', '<a><!', '< !', '<a b="<!--"><!', '<?x <!--?><!', '<', '</', '<?', '<?x ', '<!--', '<a>&', '<a>&#'].map(
+        (start) => endless(start, 'a1'),
+      ),
+      endless('<a>', '<!---->'),
+      endless('<a><!--', '-a'),
+      endless('<a>', '<![CDATA[a]]>'),
+      endless('<a><![CDATA[', ']'),
+      endless('<a>', '&lt;'),
+      endless('<a b="', '&lt;'),
+      endless('<a b="', 'x'),
+      endless('<a ', 'x'),
+      endless('<a ', 'x="" '),
+      endless('<?x ', '?b'),
+      endless('<a>', '<a>'),
+      endless('<a>', '<a/>'),
+      endless('<a ', ' '),
+      endless('<a>', '\r'),
+      `<a ${declarations(49)}>${'<b xmlns:c="d"/>'.repeat(4990)}</a>`,
+    ];
+    for (const document of documents) {
+      const start = process.cpuUsage();
+      assert.doesNotThrow(() => {
+        try {
+          parse(document);
+        } catch (error) {
+          if (!isBad(error)) throw error;
+        }
+      });
+      const { user, system } = process.cpuUsage(start);
+      // Some 50 ms. A quadratic parser needs seconds to minutes.
+      assert.ok(user + system < 700_000, `${document.slice(0, 20)}: ${(user + system) / 1000} ms`);
+    }
   });
 
   it('keeps its meaning when it is written and read again', () => {

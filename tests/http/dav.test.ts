@@ -3,7 +3,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
-import { parseXml, textOf, type XmlElement } from '../../src/http/dav/xml.ts';
+import { textOf, type XmlElement } from '../../src/http/dav/xml.ts';
+import { parseXml } from '../../src/http/dav/xml-parser.ts';
 import type { Store } from '../../src/model/store.ts';
 import { readOnly } from '../../src/stores/layers/read-only.ts';
 import {
@@ -43,6 +44,16 @@ describe('WebDAV', () => {
     service.grant(ALL);
     await releaseAll();
     await service.plant(FILES);
+  });
+
+  it('accepts smaller bodies of anonymous clients', async () => {
+    service.grant(ALL, grant('', ['read'], EVERYONE));
+    const body = `<propfind xmlns="DAV:"><allprop/><!--${'x'.repeat(20_000)}--></propfind>`;
+    const call: Call = { method: 'PROPFIND', headers: { depth: '0' }, body };
+    assert.equal((await service.asAnn('/-/dav/', call)).status, 207);
+    const refused = await service.asAnonymous('/-/dav/', call);
+    assert.equal(refused.status, 413);
+    assert.match(refused.body.toString(), /larger than 16384 bytes/);
   });
 
   const releaseAll = async () => {

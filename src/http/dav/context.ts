@@ -26,8 +26,9 @@ export interface DavEnvironment {
 
 export type DavHttpRequest = FastifyRequest<{ Params: { '*'?: string } }>;
 
-/** Maximum bytes of an XML body. */
+/** Maximum bytes of an XML body, and of one of an anonymous client if there are users. */
 const MAX_BODY_BYTES = 256 * 1024;
+const MAX_ANONYMOUS_BODY_BYTES = 16 * 1024;
 
 /** One request of a WebDAV client. */
 export class DavContext {
@@ -93,13 +94,15 @@ export class DavContext {
   async readBody(): Promise<Buffer> {
     const { raw, headers } = this.request;
     if (!hasBody(headers)) return Buffer.alloc(0);
+    const isAnonymous = this.environment.service.access.mode === 'file' && this.holder.user === undefined;
+    const maxBytes = isAnonymous ? MAX_ANONYMOUS_BODY_BYTES : MAX_BODY_BYTES;
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of new RequestBody(raw) as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > MAX_BODY_BYTES) {
+      if (size > maxBytes) {
         discardRest(raw);
-        throw new DavError(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
+        throw new DavError(413, `The body is larger than ${maxBytes} bytes.`);
       }
       chunks.push(chunk);
     }

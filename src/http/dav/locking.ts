@@ -14,7 +14,8 @@ import { XML_TYPE } from './errors.ts';
 import { lockTokenOf, uuidOf } from './if-header.ts';
 import { LiveProperties } from './live-properties.ts';
 import { findEntry } from './targets.ts';
-import { childOf, escapeXml, isDav, parseXml, toXml } from './xml.ts';
+import { childOf, escapeXml, isDav, toXml } from './xml.ts';
+import { parseXml } from './xml-parser.ts';
 
 /** Seconds until a lock expires: by default, and at most. Clients refresh locks that they need for longer. */
 const DEFAULT_TIMEOUT_SECONDS = 600;

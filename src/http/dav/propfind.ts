@@ -17,16 +17,8 @@ import {
   type PropertyReader,
 } from './live-properties.ts';
 import { findEntry, requireEntry } from './targets.ts';
-import {
-  childOf,
-  DAV_NAMESPACE,
-  elementsOf,
-  emptyElement,
-  escapeXml,
-  isDav,
-  parseXml,
-  type XmlElement,
-} from './xml.ts';
+import { childOf, DAV_NAMESPACE, elementsOf, emptyElement, escapeXml, isDav, type XmlElement } from './xml.ts';
+import { parseXml } from './xml-parser.ts';
 
 /** The properties that a client asks for. */
 type Wanted =

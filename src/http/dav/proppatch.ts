@@ -8,17 +8,8 @@ import { XML_TYPE } from './errors.ts';
 import { LiveProperties } from './live-properties.ts';
 import { propstat } from './propfind.ts';
 import { requireEntry } from './targets.ts';
-import {
-  childOf,
-  DAV_NAMESPACE,
-  elementsOf,
-  emptyElement,
-  escapeXml,
-  isDav,
-  parseXml,
-  toXml,
-  type XmlElement,
-} from './xml.ts';
+import { childOf, DAV_NAMESPACE, elementsOf, emptyElement, escapeXml, isDav, toXml, type XmlElement } from './xml.ts';
+import { parseXml } from './xml-parser.ts';
 
 /** The namespace of the properties of Windows (MS-WDVME). */
 const MICROSOFT_NAMESPACE = 'urn:schemas-microsoft-com:';
