@@ -31,7 +31,7 @@ export interface Link extends LinkSettings {
   /** The user whose permissions limit the link; undefined for an anonymous user. */
   readonly creator: Creator | undefined;
   readonly downloads: number;
-  /** The uploads so far, with those in progress. */
+  /** The uploads whose content has arrived. */
   readonly uploads: number;
   /** Why it ended permanently; undefined if it did not. */
   readonly ended: LinkEnd | undefined;

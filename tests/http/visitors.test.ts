@@ -6,7 +6,7 @@ import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { disk } from '../contract/backend.ts';
-import { begin, type Call, type HttpResponse, jsonOf, send, within } from './client.ts';
+import { begin, beginUpload, type Call, type HttpResponse, jsonOf, send, within } from './client.ts';
 
 const ALL = grant('', PERMISSIONS);
 const FILES = { 'p/s/a.txt': 'text', 'p/s/b/c.txt': 'deep', 'p/sx.txt': 'sibling', 'p/other/d.txt': 'other' };
@@ -286,6 +286,16 @@ describe('A visitor of a share link', () => {
       is(await link.upload('more.txt'), 404, 'link-not-found');
     });
 
+    it('uses up no upload before its content has arrived', async () => {
+      const link = await request({ maxUploads: 1 });
+      const stalled = beginUpload(service.port, {}, { method: 'PUT', path: `${link.base}/file/stalled.txt` });
+      await stalled.write(Buffer.from('x'));
+      await until('the upload has begun', async () => (await link.admin())['lastUsedAt'] !== undefined);
+      is(await link.upload('a2.txt'), 200, undefined);
+      is(await stalled.finish(), 403, 'link-exhausted');
+      assert.deepEqual([(await link.admin())['uploads'], (await link.admin())['inactiveReason']], [1, 'uploads']);
+    });
+
     it('records changes with the ID of the link, and without its token', async () => {
       const link = await request();
       await link.upload('sent.txt');
@@ -332,15 +342,28 @@ describe('A visitor of a share link', () => {
       is(await preview(1024), 404, 'link-not-found');
     });
 
-    it('can resume a large file that was counted', async () => {
+    it('gets exactly so many responses with content at the signed URL of a large file', async () => {
       await service.plant({ 'p/s/large.bin': LARGE });
-      const link = await share({ maxDownloads: 1 });
+      const link = await share({ maxDownloads: 2 });
+      for (const method of ['GET', 'HEAD'])
+        assert.equal((await link.get('/file/large.bin', {}, { method })).status, 302);
       const { status, headers } = await link.get('/file/large.bin');
       assert.equal(status, 302);
+      assert.equal((await link.admin())['downloads'], 0);
       assert.match(String(headers.location), /^\.\.\/-\/signed\/large\.bin\?/);
       const url = new URL(String(headers.location), `http://x${link.base}/file/large.bin`);
       const part = await send(service.port, url.pathname + url.search, { headers: { range: 'bytes=10-19' } });
       assert.deepEqual([part.status, part.body.toString()], [206, 'x'.repeat(10)]);
+      assert.equal((await send(service.port, url.pathname + url.search, { method: 'HEAD' })).status, 200);
+      const requests = Array.from({ length: 4 }, (_, i) =>
+        send(service.port, url.pathname + url.search, { headers: { range: `bytes=${i}-${i}` } }),
+      );
+      const statuses = (await Promise.all(requests)).map((response) => response.status);
+      assert.deepEqual(
+        statuses.toSorted((left, right) => left - right),
+        [206, 403, 403, 403],
+      );
+      assert.deepEqual([(await link.admin())['downloads'], (await link.admin())['inactiveReason']], [2, 'downloads']);
       const other = await share();
       const elsewhere = url.pathname.replace(link.base, other.base) + url.search;
       is(await send(service.port, elsewhere), 403, 'invalid-signature');

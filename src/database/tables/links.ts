@@ -21,7 +21,7 @@ export interface LinksTable {
   readonly max_downloads: number | null;
   readonly downloads: number;
   readonly max_uploads: number | null;
-  /** The uploads so far, with those in progress. */
+  /** The uploads whose content has arrived. */
   readonly uploads: number;
   /** The maximum size of each upload in bytes. */
   readonly max_upload_bytes: number | null;

@@ -8,7 +8,7 @@ import type { Submitter } from '../../access/submitter.ts';
 import { withFreeFolders } from '../../files/free-name.ts';
 import type { RecordedChange } from '../../files/recorded-files.ts';
 import { relativeError, SharedFiles } from '../../files/shared-files.ts';
-import { inactiveReasonOf, type Link, type LinkPermission, permissionsOf } from '../../links/link.ts';
+import { inactiveReasonOf, type Link, type LinkPermission, permissionsOf, usesLeft } from '../../links/link.ts';
 import { isStoreError } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, parentOf } from '../../model/path.ts';
 import type { DownloadGrant } from '../../model/url-signer.ts';
@@ -39,7 +39,7 @@ export async function admitVisitor(
   if (!link) throw linkGone();
   setLinkId(request, link.id);
   const policy = service.access.policy();
-  // A signed URL belongs to a download that was counted.
+  // A link that allows no more downloads says so at its signed URLs.
   const isSigned = config.access === 'signature';
   if (isSigned ? isEnded(link, policy) : inactiveReasonOf(link, policy) !== undefined) throw linkGone();
   const access = new LinkRequestAccess(service, links, { request, reply, link });
@@ -219,14 +219,21 @@ export class LinkRequestAccess implements RequestAccess {
     return this.#link.maxDownloads === undefined ? send() : this.countDownload(send);
   }
 
-  /** Runs `receive`, which uploads a file, and counts it. Throws 403 if the link allows no more. */
-  async countUpload<Result>(receive: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs `receive`, which uploads a file, and calls its argument when the content has arrived. Only then the upload counts, so
+   * that clients that send nothing use up no uploads. Throws 403 if the link allows no more.
+   */
+  async countUpload<Result>(receive: (count: () => Promise<void>) => Promise<Result>): Promise<Result> {
     const { table } = this.#links;
-    if (!(await table.countUpload(this.#link.id))) throw await this.#exhausted('uploads');
+    if (usesLeft(this.#link, 'write') === 0) throw await this.#exhausted('uploads');
+    let isCounted = false;
     try {
-      return await receive();
+      return await receive(async () => {
+        if (!(await table.countUpload(this.#link.id))) throw await this.#exhausted('uploads');
+        isCounted = true;
+      });
     } catch (error) {
-      await table.refundUpload(this.#link.id);
+      if (isCounted) await table.refundUpload(this.#link.id);
       throw error;
     }
   }

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import type { KeptId } from '../../model/kept-ids.ts';
 import { type FilePath, parseFile } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
 import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
@@ -91,7 +92,10 @@ export function rejectVersion(version: KeptId | undefined): void {
   throw new HttpError('invalid-parameter', '"version" can\'t be used below the URL of a share link. Remove it.');
 }
 
-/** Responds with a file to the visitor of a share link, and counts each response with its content or URL. */
+/**
+ * Responds with a file to the visitor of a share link, and counts each response with its content. For a redirect, these are the
+ * responses at the signed URL: it can be used several times.
+ */
 function sendToVisitor(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -99,17 +103,19 @@ function sendToVisitor(
 ): FastifyReply | Promise<FastifyReply> {
   const { visitor, file, download } = options;
   const { files } = visitor;
-  const isHead = request.method === 'HEAD';
+  const purpose = request.method === 'HEAD' ? 'stat' : 'read';
+  const downloadUrl = (entry: FileEntry) => files.downloadUrl(entry, { asAttachment: download, purpose });
   return sendContent(
     request,
     reply,
     {
       stat: () => files.stat(file),
-      download: (read) => visitor.countDownload(() => files.download(file, { ...read, asAttachment: download })),
-      async downloadUrl(entry) {
-        const url = await files.downloadUrl(entry, { asAttachment: download, purpose: isHead ? 'stat' : 'read' });
-        return url === undefined || isHead ? url : visitor.countDownload(async () => url);
+      async download(read) {
+        const url = await downloadUrl(await files.stat(file, { signal: read.signal }));
+        if (url !== undefined) return { url };
+        return visitor.countDownload(() => files.download(file, { ...read, asAttachment: download }));
       },
+      downloadUrl,
     },
     { download, framedBy: "'self'" },
   );
@@ -166,11 +172,11 @@ export function signedRoute(app: App, service: Service): void {
         reply,
         {
           stat: () => (version === undefined ? files.stat(file) : files.statVersion(file, version)),
-          download: async (options) => ({
-            content: await (version === undefined
-              ? files.read(file, options)
-              : files.readVersion(file, version, options)),
-          }),
+          download: async (options) => {
+            const read = () =>
+              version === undefined ? files.read(file, options) : files.readVersion(file, version, options);
+            return { content: await (visitor ? visitor.countDownload(read) : read()) };
+          },
           downloadUrl: async () => undefined,
         },
         { download, framedBy },

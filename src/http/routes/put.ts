@@ -109,10 +109,10 @@ async function receive(
   const digests = digestCheckOf(headers);
   const visitor = visitorOf(request);
   let isNew = condition === 'absent';
-  const write = async () => {
+  const write = async (count = async () => {}) => {
     allowLongBody(raw);
     const incoming: IncomingFile = {
-      target: visitor ? () => targetOfVisitor(visitor, path, condition) : { path, condition },
+      target: visitor ? () => count().then(() => targetOfVisitor(visitor, path, condition)) : { path, condition },
       body: new RequestBody(raw),
       declaredType: headers['content-type'],
       onChunk: digests?.update,

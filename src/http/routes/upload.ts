@@ -116,7 +116,7 @@ async function receiveFromVisitor(
   const fields: Fields = { asksSender: link.asksSender };
   const modified = () => fields.modified ?? inHeader;
   let requested: FilePath | undefined;
-  const receive = async (): Promise<FileEntry> => {
+  const receive = async (count: () => Promise<void>): Promise<FileEntry> => {
     const form = await readForm(request.raw);
     try {
       const part = await nextFile(form, fields);
@@ -128,6 +128,7 @@ async function receiveFromVisitor(
       const target = async () => {
         const folder = folderOf(fields);
         requested = childFile(folder, name);
+        await count();
         return targetOfVisitor(visitor, requested, condition);
       };
       const incoming: IncomingFile = {
