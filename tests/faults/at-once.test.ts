@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { link, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
@@ -177,19 +177,6 @@ it('resolves concurrent requests to two services on one root consistently', asyn
       assert.ok(status === 200 || status === 409, body.toString());
       assert.equal((await replacing).status, 200);
     });
-  });
-
-  await t.test('moves a file over its own hard link when another file replaces the link during the move', async () => {
-    for (const name of ['one', 'new']) await writeFile(join(root, name), name);
-    await link(join(root, 'one'), join(root, 'other'));
-    const moved = postJson(first.port, '/rename/one', { newName: 'other', overwrite: true });
-    // The service then waits to find out whether another process is moving the file.
-    for (let responses = 0; responses < 10; responses++) await send(first.port, '/file/one');
-    await rename(join(root, 'new'), join(root, 'other'));
-    const { status, body } = await moved;
-    assert.equal(status, 200, body.toString());
-    assert.equal(await textAt('other'), 'one');
-    assert.ok(!existsSync(join(root, 'one')));
   });
 
   await t.test('keeps a file that is moved into the destination of a concurrent move of its folder', async () => {

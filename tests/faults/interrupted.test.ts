@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { link, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
-import { contentsOf, temporaryFilesOf } from '../process/temporary-files.ts';
+import { temporaryFilesOf } from '../process/temporary-files.ts';
 import { representatives } from '../representatives.ts';
 import { isComplete, plantTree, treeOf } from './trees.ts';
 
@@ -92,32 +91,6 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
     assert.ok(!existsSync(at('gone')));
     assert.ok(await isComplete(at('gone too'), TREE));
   });
-});
-
-it('completes a retried file move that was interrupted while both hard links existed', async (t) => {
-  const { port, root } = await startHoldall(t);
-  const moves = [false, true].map((overwrite) => ({
-    source: `from ${overwrite}`,
-    destination: `to ${overwrite}`,
-    is_folder: false,
-    overwrite,
-  }));
-  for (const { source, destination } of moves) {
-    await writeFile(join(root, source), 'the bytes');
-    await link(join(root, source), join(root, destination));
-  }
-  // Each waits until no other process can be between the two steps of a move.
-  const responses = await Promise.all(moves.map((move) => postJson(port, '/move', move)));
-  for (const response of responses) assertSuccess(response, { message: 'Item moved successfully' });
-  assert.deepEqual(
-    await contentsOf(root),
-    moves.map(({ destination }) => destination),
-  );
-  for (const { destination } of moves) {
-    assert.equal(await readFile(join(root, destination), 'utf8'), 'the bytes');
-    assert.equal((await stat(join(root, destination))).nlink, 1);
-  }
-  assert.deepEqual((await temporaryFilesOf(root)).files, []);
 });
 
 /** Sends the request and kills the service when the condition holds, or when the response has arrived. */

@@ -1,7 +1,9 @@
 import type { BigIntStats } from 'node:fs';
-import { link, lstat, rename, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, unlink } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemErrorCode } from '../../model/error.ts';
+import { foldNames } from '../../model/name-comparison.ts';
 import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
 import { kindConflict } from '../../model/store-errors.ts';
 import { toStoreError } from './errors.ts';
@@ -43,21 +45,53 @@ export async function findFolder(folder: Folder, path: FolderPath): Promise<BigI
   return found;
 }
 
+export interface RenameToNewOptions {
+  readonly temporary: Temporary;
+  /**
+   * Makes the name `to` durable. It is called before the last other name is removed, so that a power failure in between
+   * leaves the file with a name. Omit it for a file whose content can be lost before the caller syncs `to`.
+   */
+  readonly sync?: () => Promise<void>;
+  /**
+   * The source and the destination as the client named them, of a file that can have other hard links of users. Omit it
+   * for a file in Holdall's own folder, of which `to` can only be a name because a move was interrupted.
+   */
+  readonly move?: readonly [from: string, to: string];
+  /** Whether another hard link of the file at `to` can be replaced. The file then loses the name `from`. */
+  readonly replace?: boolean;
+}
+
 /**
  * Moves the file `from` to `to`, both absolute, without replacing anything: `link(2)`, then removal of the old name.
  * The file has at least one of the two names at any moment. After an interruption between the two steps, calling it
  * again completes the move. Throws EEXIST if `to` exists. If several callers move the same file, one succeeds and the
- * others get ENOENT. `path` is the file that `from` belongs to. `sync` makes the name `to` durable. It is called before
- * the last other name is removed, so that a power failure in between leaves the file with a name. Omit it for a file whose
- * content can be lost before the caller syncs `to`.
+ * others get ENOENT. `path` is the file that `from` belongs to.
  */
 export async function renameToNew(
   from: string,
   to: string,
   path: FilePath,
-  { temporary, sync }: { readonly temporary: Temporary; readonly sync?: () => Promise<void> },
+  options: RenameToNewOptions,
 ): Promise<void> {
+  const { temporary, move } = options;
   const source = await identityOf(from);
+  const record = move && [source, ...move];
+  const isRecorded = record === undefined || (await temporary.moves.add(record));
+  try {
+    await linkThenUnlink(from, to, path, { ...options, source, isRecorded });
+  } finally {
+    if (record) await temporary.moves.remove(record);
+  }
+}
+
+/** `isRecorded`: if `from` and `to` are two names of one file, it can be because the same move was interrupted. */
+async function linkThenUnlink(
+  from: string,
+  to: string,
+  path: FilePath,
+  options: RenameToNewOptions & { readonly source: string; readonly isRecorded: boolean },
+): Promise<void> {
+  const { temporary, sync, source } = options;
   let isOurs = true;
   try {
     await link(from, to);
@@ -68,11 +102,11 @@ export async function renameToNew(
     }
     // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is moved instead.
     if (systemErrorCode(error) === 'ENOENT' && (await identityOf(from)) !== source)
-      return renameToNew(from, to, path, { temporary, ...(sync && { sync }) });
+      return renameToNew(from, to, path, options);
     // A file with one link has only one name: `from` and `to` are two spellings of it. Unlinking either would delete
     // the file.
     if (systemErrorCode(error) !== 'EEXIST' || (await lstat(from)).nlink === 1) throw error;
-    if (!(await isInterruptedMove(from, to, source))) throw error;
+    if (!(await isOtherLink(from, to, options))) throw error;
     isOurs = false;
   }
   const movedPath = await temporary.nameOfMoved();
@@ -93,6 +127,66 @@ export async function renameToNew(
 }
 
 /**
+ * Renames a file to another spelling of its name, which the file system treats as equal. `from` and `to` are absolute. If
+ * the process ends in between, the file waits in the recovery folder.
+ */
+export async function respellFile(
+  from: string,
+  to: string,
+  path: FilePath,
+  { recovery }: Pick<Temporary, 'recovery'>,
+): Promise<void> {
+  // rename(2) does nothing for two names of one inode, which many file systems report for all spellings of a name.
+  await rename(from, to);
+  if (await isListed(to)) return;
+  const moved = await recovery.reserve(nameOf(path));
+  await rename(from, moved);
+  try {
+    await renameTemporaryToNew(moved, to);
+  } catch (error) {
+    await recovery.restoreFile(moved, from, path);
+    throw error;
+  } finally {
+    await recovery.release(moved);
+  }
+}
+
+/** Like `respellFile`, for a folder. */
+export async function respellFolder(
+  from: string,
+  to: string,
+  path: FolderPath,
+  { recovery }: Pick<Temporary, 'recovery'>,
+): Promise<void> {
+  await rename(from, to);
+  if (await isListed(to)) return;
+  const moved = await recovery.reserve(nameOf(path));
+  await rename(from, moved);
+  try {
+    await rename(moved, to);
+  } catch (error) {
+    await recovery.restoreFolder(moved, from, path);
+    throw error;
+  }
+  await recovery.release(moved);
+}
+
+/**
+ * Returns whether two existing paths in one folder are spellings of one name: the folder lists only one name like them.
+ * The inode does not tell, because hard links share it, and some file systems report several for one name.
+ */
+export async function isOneName(from: string, to: string): Promise<boolean> {
+  const folded = foldNames(basename(from));
+  if (foldNames(basename(to)) !== folded) return false;
+  const names = await readdir(dirname(to));
+  return names.filter((name) => foldNames(name) === folded).length === 1;
+}
+
+async function isListed(path: string): Promise<boolean> {
+  return (await readdir(dirname(path))).includes(basename(path));
+}
+
+/**
  * Gives a temporary file, which nothing else uses, its final name. Throws EEXIST if the name is taken. Two system calls,
  * a third of those of `renameToNew`. After an interruption between them, the temporary name is removed as orphaned.
  */
@@ -110,10 +204,15 @@ export async function renameTemporaryToNew(from: string, to: string): Promise<vo
 const MAX_MOVE_DURATION_MS = 2000;
 
 /**
- * Returns whether both names belong to one file because an earlier move was interrupted. Checks again after
- * `MAX_MOVE_DURATION_MS`, to exclude a concurrent move that is still in progress.
+ * Returns whether `to` is another hard link of the file `from`, and `from` can be removed: with `replace`, or because an
+ * earlier move was interrupted. If a record says that the move can be in progress in another process, checks again after
+ * `MAX_MOVE_DURATION_MS`.
  */
-async function isInterruptedMove(from: string, to: string, source: string): Promise<boolean> {
+async function isOtherLink(
+  from: string,
+  to: string,
+  { source, isRecorded, replace }: { source: string; isRecorded: boolean; replace?: boolean },
+): Promise<boolean> {
   const isOneFile = async () => {
     try {
       return (await identityOf(to)) === source && (await identityOf(from)) === source;
@@ -123,7 +222,9 @@ async function isInterruptedMove(from: string, to: string, source: string): Prom
       throw error;
     }
   };
-  if (!(await isOneFile())) return false;
+  // Two spellings of one name are one link. Removing it would delete the file.
+  if (!(await isOneFile()) || (await isOneName(from, to))) return false;
+  if (!isRecorded) return replace === true;
   await delay(MAX_MOVE_DURATION_MS);
   return isOneFile();
 }

@@ -21,7 +21,7 @@ import {
   versionReplaced,
   wrongRestoreKind,
 } from '../../model/store-errors.ts';
-import { findFile, inParent, renameToNew } from './atomic-rename.ts';
+import { findFile, inParent, isOneName, renameToNew, respellFile } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf } from './metadata.ts';
@@ -121,7 +121,9 @@ export class DiskFileOperations {
       const present = await findFile(target, to);
       if (present && !isSameInode(present, stats)) throw alreadyExists(to);
       const sync = () => target.sync();
-      await renameToNew(content, target.at(nameOf(to)), to, { temporary: this.#temporary, sync });
+      // A hard link of it at its own path comes from an interrupted restore.
+      const move = to === item.path ? {} : { move: [id, to] as const };
+      await renameToNew(content, target.at(nameOf(to)), to, { temporary: this.#temporary, sync, ...move });
     } catch (error) {
       if (systemErrorCode(error) === 'EEXIST') throw alreadyExists(to, error);
       throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : toStoreError(error, to);
@@ -202,21 +204,25 @@ export class DiskFileOperations {
     if (!source?.isFile()) throw notFound(from);
     await using target = await this.#root.makeParent(to);
     // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
-    if (nameOf(from) === nameOf(to) && isSameInode(await folder.stats(), await target.stats())) throw notFound(from);
+    const isInPlace = isSameInode(await folder.stats(), await target.stats());
+    if (nameOf(from) === nameOf(to) && isInPlace) throw notFound(from);
     const [sourcePath, targetPath] = [folder.at(nameOf(from)), target.at(nameOf(to))];
     let syncTarget: (() => Promise<void>) | undefined = () => target.sync();
     const create = async () => {
-      await renameToNew(sourcePath, targetPath, from, { temporary: this.#temporary, sync: () => target.sync() });
+      const sync = () => target.sync();
+      await renameToNew(sourcePath, targetPath, from, { temporary: this.#temporary, sync, move: [from, to], replace });
       syncTarget = undefined;
     };
     const replaceTarget = () => rename(sourcePath, targetPath);
     let syncVersion: (() => Promise<void>) | undefined;
     try {
       const present = await findFile(target, to);
-      // An interrupted move leaves two names of one file. rename(2) does nothing for these; `renameToNew` completes the
-      // move.
-      if (this.#isRespelled(from, to)) await replaceTarget();
-      else if (!replace || isSameInode(present, source)) await create();
+      const isOneFile = isSameInode(present, source);
+      if (present && isInPlace && (await isOneName(sourcePath, targetPath))) {
+        await respellFile(sourcePath, targetPath, to, this.#temporary);
+      }
+      // rename(2) does nothing for two hard links of one file.
+      else if (!replace || isOneFile) await create();
       else if (!keep) await this.#versions.exclusively(to, replaceTarget);
       else {
         const placement = { replace: replaceTarget, create };

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
 import { makeDurableFolder } from '../../system.ts';
+import { MoveRecords } from './move-records.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
 import type { Root } from './root.ts';
 import { versionsIn } from './version-names.ts';
@@ -12,6 +13,8 @@ import { versionsIn } from './version-names.ts';
 export interface Temporary {
   /** Preserves items that can't be restored to their path. */
   readonly recovery: RecoveryFolder;
+  /** The moves of all processes that are in progress. */
+  readonly moves: MoveRecords;
   /** Returns a new path that does not exist yet. */
   name(): Promise<string>;
   /**
@@ -56,7 +59,11 @@ export async function openTemporary(
     await makeDurableFolder(folder, 0o700);
   };
   await makeDurableFolder(parent, 0o700);
-  const sweepAbandoned = () => sweep(parent, { scope, recovered, log });
+  const moves = new MoveRecords(join(ownFolder, 'moves'));
+  const sweepAbandoned = async () => {
+    await sweep(parent, { scope, recovered, log });
+    await moves.removeOrphans();
+  };
   await sweepAbandoned();
   await make();
   const recovery = new RecoveryFolder(recovered, {
@@ -78,6 +85,7 @@ export async function openTemporary(
 
   return {
     recovery,
+    moves,
     async name() {
       // The folder might be missing: removed by a process whose clock is ahead, or by hand.
       await make();

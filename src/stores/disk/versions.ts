@@ -47,7 +47,8 @@ const MAX_CLAIM_ATTEMPTS = 20;
 
 /**
  * The folder `.holdall/versions`. A version is a second name (hard link) of the file that was replaced, so keeping it
- * copies no bytes. Where the file system refuses hard links, it is a copy, with shared blocks if possible.
+ * copies no bytes. It is a copy, with shared blocks if possible, where the file system refuses hard links, and of a file
+ * that has other hard links.
  *
  * A replacement takes three steps: it creates the second name as a claim, renames the new file over the old one, and
  * renames the claim to a version. The name of a claim depends on the inode, so two processes never replace one content:
@@ -235,13 +236,18 @@ export class DiskVersions {
       }
     }
     const claimed = await lstat(path, { bigint: true }).catch(ignoreMissing);
-    if (claimed?.ino === present.ino) return path;
+    if (claimed?.ino === present.ino) {
+      if (!keep || present.nlink === 1n) return path;
+      // A program that writes in place through another hard link would change the version.
+      await this.#claimCopy(file, path);
+      if (await isPresent()) return path;
+    }
     // The file was replaced before the link was created.
     if (claimed) await rm(path, { force: true });
     return undefined;
   }
 
-  /** Copies the file to a claim, for file systems without hard links. Processes don't wait for each other then. */
+  /** Copies the file to a claim. On file systems without hard links, processes don't wait for each other then. */
   async #claimCopy(file: FilePath, path: string): Promise<string> {
     const copy = await this.#temporary.name();
     try {
