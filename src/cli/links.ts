@@ -288,6 +288,7 @@ function rowOf(link: Link, policy: Policy): string[] {
 const STATES = {
   expired: 'expired',
   permission: 'its creator lost the permission',
+  item: 'its file or folder is gone',
   downloads: 'download limit reached',
   uploads: 'upload limit reached',
 } as const;

@@ -48,10 +48,16 @@ const LinkDescription = Type.Object(
     active: Type.Boolean({ description: 'Whether visitors can use the link at this moment.' }),
     inactiveReason: Type.Optional(
       Type.Union(
-        [Type.Literal('expired'), Type.Literal('permission'), Type.Literal('downloads'), Type.Literal('uploads')],
+        [
+          Type.Literal('expired'),
+          Type.Literal('permission'),
+          Type.Literal('item'),
+          Type.Literal('downloads'),
+          Type.Literal('uploads'),
+        ],
         {
           description:
-            'Present if the link is not active. `permission`: its creator lost the permissions that it gives. `downloads`, `uploads`: the limit is reached.',
+            'Present if the link is not active. `permission`: its creator lost the permissions that it gives. `item`: the file or folder is gone, or another one is at its path. `downloads`, `uploads`: the limit is reached.',
         },
       ),
     ),

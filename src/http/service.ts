@@ -12,6 +12,7 @@ import type { Properties } from '../dav/properties.ts';
 import type { Files } from '../files/files.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Link } from '../links/link.ts';
+import type { LinkedItems } from '../links/linked-items.ts';
 import type { Links } from '../links/links.ts';
 import type { SealedCursors } from '../links/sealed-cursors.ts';
 import type { MediaDetails } from '../media/media.ts';
@@ -104,9 +105,10 @@ export interface WebhookService {
   readonly addresses: AddressPolicy;
 }
 
-/** The share links: their table, and what belongs to their visitors. */
+/** The share links: their table, their items, and what belongs to their visitors. */
 export interface LinkService {
   readonly table: Links;
+  readonly items: LinkedItems;
   /** The sessions of visitors who have entered a password. */
   readonly sessions: LinkSessions;
   /** Ends requests of visitors when their link is revoked. */

@@ -33,7 +33,9 @@ export interface Link extends LinkSettings {
   readonly downloads: number;
   /** The uploads whose content has arrived. */
   readonly uploads: number;
-  /** Why it ended permanently; undefined if it did not. */
+  /** The identities of the root and of the shared folder; undefined if they are unknown. */
+  readonly identity: string | undefined;
+  /** Why it ended; undefined if it did not. */
   readonly ended: LinkEnd | undefined;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | undefined;
@@ -43,11 +45,11 @@ export interface Link extends LinkSettings {
   readonly isRecentlyUsed: boolean;
 }
 
-/** Why a link ended permanently. `permission`: its creator was removed. */
-export type LinkEnd = 'permission';
+/** Why a link ended. `permission`: its creator was removed. `item`: its item is gone, or another one has its path. */
+export type LinkEnd = 'permission' | 'item';
 
 /** Why visitors can't use a link. `permission`: its creator lost the permissions that it gives. */
-export type InactiveReason = 'expired' | 'permission' | 'downloads' | 'uploads';
+export type InactiveReason = 'expired' | LinkEnd | 'downloads' | 'uploads';
 
 /** The settings that have no effect without a permission, by their names in the HTTP API and on the command line. */
 export const PERMISSION_OF_SETTING = [
@@ -70,6 +72,7 @@ export function permissionsOf(link: Link, policy: Policy): readonly LinkPermissi
 /** Returns why visitors can't use a link at this moment; undefined if they can. */
 export function inactiveReasonOf(link: Link, policy: Policy): InactiveReason | undefined {
   if (link.isExpired) return 'expired';
+  if (link.ended !== undefined) return link.ended;
   const permissions = permissionsOf(link, policy);
   if (permissions.length === 0) return 'permission';
   if (permissions.some((permission) => usesLeft(link, permission) !== 0)) return undefined;

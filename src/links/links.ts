@@ -6,6 +6,7 @@ import type { Database } from '../database/database.ts';
 import type { LinksTable } from '../database/tables/links.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { StoreError } from '../model/error.ts';
+import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 import { type Link, type LinkPermission, type LinkSettings, linkNotFound } from './link.ts';
 
@@ -56,6 +57,7 @@ export class Links {
     path: FilePath | FolderPath,
     settings: LinkSettings,
     creator: Creator | undefined,
+    identity?: string,
   ): Promise<{ readonly link: Link; readonly token: string }> {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const creatorName = creator?.name ?? null;
@@ -78,6 +80,7 @@ export class Links {
           creator_name: creatorName,
           downloads: 0,
           uploads: 0,
+          identity: identity ?? null,
           created_at: this.#database.dialect.now,
           last_used_at: null,
         })
@@ -171,6 +174,53 @@ export class Links {
     );
   }
 
+  /** Binds a link to the item with this identity. */
+  async bind(id: string, identity: string): Promise<void> {
+    await this.#database.run((db) => db.updateTable('links').set({ identity }).where('id', '=', id).execute());
+  }
+
+  /** Ends the links to an item, and to everything in it. `trashId`: where the item is in the trash, if it is. */
+  async endAt(path: FilePath | FolderPath, trashId: KeptId | undefined): Promise<void> {
+    await this.#database.run((db) =>
+      db
+        .updateTable('links')
+        .set({ ended: 'item', removed_as: trashId ?? null, removed_from: path })
+        .where('ended', 'is', null)
+        .where(isAt(path))
+        .execute(),
+    );
+  }
+
+  /** Continues the links that ended when an item moved to the trash, at the path to which it was restored. */
+  async restoreAt(trashId: KeptId, to: FilePath | FolderPath): Promise<void> {
+    await this.#database.transaction(async (db) => {
+      const rows = await db.selectFrom('links').selectAll().where('removed_as', '=', trashId).execute();
+      for (const { id, path, removed_from: from } of rows) {
+        await db
+          .updateTable('links')
+          .set({ path: movedPath(path, from ?? path, to), ended: null, removed_as: null, removed_from: null })
+          .where('id', '=', id)
+          .execute();
+      }
+    });
+  }
+
+  /** Moves the links to an item, and to everything in it. Ends those for which `canFollow` returns false. */
+  async moveAll(
+    from: FilePath | FolderPath,
+    to: FilePath | FolderPath,
+    canFollow: (link: Link, path: FilePath | FolderPath) => boolean,
+  ): Promise<void> {
+    await this.#database.transaction(async (db) => {
+      const rows = await this.#select(db).where('ended', 'is', null).where(isAt(from)).execute();
+      for (const row of rows) {
+        const path = movedPath(row.path, from, to);
+        const change = canFollow(toLink(row), path as FilePath | FolderPath) ? { path } : { ended: 'item' as const };
+        await db.updateTable('links').set(change).where('id', '=', row.id).execute();
+      }
+    });
+  }
+
   /** Records that a link is used. */
   async recordUse(id: string): Promise<void> {
     const { now } = this.#database.dialect;
@@ -250,6 +300,11 @@ export class Links {
   }
 }
 
+/** Matches the links to an item, and to everything in it. */
+const isAt = (path: FilePath | FolderPath) => (isFolder(path) ? startsWith(path) : sql<boolean>`path = ${path}`);
+
+const movedPath = (path: string, from: string, to: string) => to + path.slice(from.length);
+
 /** The comparison of both engines is exact, unlike that of LIKE. */
 const startsWith = (folder: string) =>
   sql<boolean>`substr(path, 1, length(cast(${folder} as text))) = cast(${folder} as text)`;
@@ -307,6 +362,7 @@ function toLink(row: Selectable<LinksTable> & { readonly now: number }): Link {
     uploads: row.uploads,
     maxUploadBytes: row.max_upload_bytes ?? undefined,
     asksSender: row.ask_sender === 1,
+    identity: row.identity ?? undefined,
     ended: row.ended ?? undefined,
     createdAt: new Date(row.created_at),
     lastUsedAt: lastUsedAt === null ? undefined : new Date(lastUsedAt),

@@ -30,7 +30,7 @@ export interface RunningJobs {
 }
 
 /** What jobs work with. */
-export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit'> {
+export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit' | 'links'> {
   readonly appTokens: { readonly table: Pick<AppTokens, 'findAll'> };
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
@@ -50,7 +50,7 @@ export function startJobs(
   const policyOf = ({ limit }: Submitter) => (limit ? limitPolicy(access.policy(), limit) : access.policy());
   const kinds = createOperationKinds(
     (submitter, onRecorded) =>
-      new GuardedFiles(filesOf(service, { user: submitter.user?.name, onRecorded }), {
+      new GuardedFiles(filesOf({ ...service, access }, { user: submitter.user?.name, onRecorded }), {
         policy: () => policyOf(submitter),
         user: submitter.user,
         isAppToken: submitter.appToken !== undefined,

@@ -5,8 +5,10 @@ import { RevocationWatch } from '../database/revocation-watch.ts';
 import { LinkSessions } from '../http/access/link-session.ts';
 import { createThrottle } from '../http/access/password-check.ts';
 import type { LinkService } from '../http/service.ts';
+import { LinkedItems } from '../links/linked-items.ts';
 import { Links } from '../links/links.ts';
 import { sealCursors } from '../links/sealed-cursors.ts';
+import type { Store } from '../model/store.ts';
 import type { SharedState } from './limits.ts';
 
 export interface LinkOptions {
@@ -15,19 +17,26 @@ export interface LinkOptions {
   readonly publicUrl: string | undefined;
   readonly basePath: string;
   readonly shared: SharedState;
+  readonly identify: Store['identify'];
   readonly logger: Pick<Logger, 'error'>;
 }
 
 /** Creates what share links need. */
 export function createLinks(
   database: Database,
-  { key, publicUrl, basePath, shared, logger }: LinkOptions,
+  { key, publicUrl, basePath, shared, identify, logger }: LinkOptions,
 ): LinkService {
   const table = new Links(database);
   const cursorKey = deriveKey(key, 'cursors of a link');
   const throttle = createThrottle(key, { redis: shared.redis, counters: shared.counters?.attempts });
+  const items = new LinkedItems({
+    table,
+    identify,
+    onError: (error) => logger.error({ err: error }, 'Share links could not follow a change'),
+  });
   return {
     table,
+    items,
     sessions: new LinkSessions({ key, throttle, publicUrl, basePath }),
     watch: new RevocationWatch((ids) => table.findAll(ids), {
       onError: (error) => logger.error({ err: error }, 'Share links in use could not be checked'),

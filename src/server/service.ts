@@ -127,16 +127,17 @@ async function openService(
   const shared = await openSharedState(config, environment);
   const database = await startDatabase(config, opened.stateFolder, { ...environment, metrics });
   const appTokens = createAppTokens(database, environment);
+  const store = layerStore(opened, config, { logger, metrics, observer });
   const links = createLinks(database, {
     key: await opened.signingKey(),
     publicUrl: config.PUBLIC_URL,
     basePath: config.BASE_PATH,
     shared,
+    identify: store.identify?.bind(store),
     logger,
   });
   const access = await openAccess(config, opened, { ...shared, appTokens, links }, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger, logFormatOf(config)), (log) => log.close());
-  const store = layerStore(opened, config, { logger, metrics, observer });
   const signedUrls = await openSignedUrls(opened, config);
   const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics, programs: await programs });
@@ -159,7 +160,7 @@ async function openService(
   ];
   const scheduled = config.READ_ONLY ? [] : expiries;
   const dav = createDav(database, config, opened, logger);
-  const jobs = startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, environment);
+  const jobs = startJobs(database, { files, changes, dav, access, links, audit, appTokens, scheduled }, environment);
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {

@@ -201,6 +201,7 @@ export async function startService(
       publicUrl,
       basePath,
       shared: { redis: undefined, counters: undefined },
+      identify: store.identify?.bind(store),
       logger,
     });
   const app = await buildApp(

@@ -4,8 +4,10 @@ import { createPolicy } from '../../src/access/policy.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import type { LinkSettings } from '../../src/links/link.ts';
+import { LinkedItems } from '../../src/links/linked-items.ts';
 import { Links } from '../../src/links/links.ts';
-import { parseFolder } from '../../src/model/path.ts';
+import { newKeptId } from '../../src/model/kept-ids.ts';
+import { parseFolder, ROOT } from '../../src/model/path.ts';
 
 type Engine = Parameters<typeof openEngine>[0];
 
@@ -110,6 +112,55 @@ export function testLinks(name: string, createEngine: () => Promise<Engine>): vo
       assert.deepEqual(await ends(), ['permission', undefined, undefined]);
       await other().endOfRemoved(policyOf('ann'));
       assert.deepEqual(await ends(), ['permission', undefined, undefined]);
+    });
+
+    it('moves, ends and continues the links of an item and of what is in it, by exact names', async () => {
+      const paths = ['a', 'a/b', 'A', 'ab', 'a%'];
+      const made = await Promise.all(paths.map((path) => create(path)));
+      const states = async () => {
+        const found = await other().findAll(made.map(({ link }) => link.id));
+        return made.map(({ link }) => {
+          const { path, ended } = found.find(({ id }) => id === link.id) ?? assert.fail();
+          return ended === undefined ? path : `${path} ended`;
+        });
+      };
+      await table().moveAll(parseFolder('a'), parseFolder('x/y'), (_link, path) => path !== 'x/y/b/');
+      assert.deepEqual(await states(), ['x/y/', 'a/b/ ended', 'A/', 'ab/', 'a%/']);
+      const [first, second] = [newKeptId(), newKeptId()];
+      await other().endAt(parseFolder('x'), first);
+      await table().endAt(parseFolder('x'), second);
+      await table().endAt(parseFolder('A'), undefined);
+      assert.deepEqual(await states(), ['x/y/ ended', 'a/b/ ended', 'A/ ended', 'ab/', 'a%/']);
+      await table().restoreAt(second, parseFolder('z'));
+      assert.equal((await states())[0], 'x/y/ ended');
+      await other().restoreAt(first, parseFolder('z'));
+      assert.deepEqual(await states(), ['z/y/', 'a/b/ ended', 'A/ ended', 'ab/', 'a%/']);
+    });
+
+    it('stores the identity of an item', async () => {
+      const { link } = await table().create(parseFolder('a'), SETTINGS, ANN, '1 2');
+      assert.equal((await other().find(link.id))?.identity, '1 2');
+    });
+
+    it('find the folder of a link again after all files moved to another disk, but no other folder at its path', async () => {
+      let [root, folder]: (string | undefined)[] = ['r1', 'f1'];
+      const items = new LinkedItems({
+        table: table(),
+        identify: async (path) => (path === ROOT ? root : folder),
+        onError: (error) => assert.fail(String(error)),
+      });
+      const { link } = await create('a');
+      const endOf = async () => (await items.check((await other().find(link.id)) ?? assert.fail())).ended;
+      // A link of an earlier version is bound when it is used.
+      assert.equal(await endOf(), undefined);
+      folder = 'f2';
+      assert.equal(await endOf(), 'item');
+      folder = undefined;
+      assert.equal(await endOf(), 'item');
+      [root, folder] = ['r2', 'f3'];
+      assert.equal(await endOf(), undefined);
+      folder = 'f1';
+      assert.equal(await endOf(), 'item');
     });
 
     it('knows by the clock of the database what has expired and was used', async () => {

@@ -1,5 +1,6 @@
 import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
 import { ADD_LINK_ENDS } from './add-link-ends.ts';
+import { ADD_LINK_ITEMS } from './add-link-items.ts';
 import { ADD_LOCK_APP_TOKENS } from './add-lock-app-tokens.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_LOCK_APP_TOKENS,
   CREATE_EXPIRY_CLOCKS,
   ADD_LINK_ENDS,
+  ADD_LINK_ITEMS,
 ];

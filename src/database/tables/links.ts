@@ -28,7 +28,12 @@ export interface LinksTable {
   /** 1 or 0. */
   readonly ask_sender: number;
   /** Why the link ended permanently; null for one that did not. */
-  readonly ended: ColumnType<'permission' | null, 'permission' | null | undefined, 'permission' | null>;
+  readonly ended: ColumnType<'permission' | 'item' | null, 'permission' | 'item' | null | undefined>;
+  /** The identities of the root and of the shared folder, separated by a space; null if they are unknown. */
+  readonly identity: ColumnType<string | null, string | null | undefined>;
+  /** The ID in the trash of the deleted item, and its path: the link had ended with it. */
+  readonly removed_as: ColumnType<string | null, string | null | undefined>;
+  readonly removed_from: ColumnType<string | null, string | null | undefined>;
   readonly created_at: number;
   readonly last_used_at: number | null;
 }

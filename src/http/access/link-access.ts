@@ -35,8 +35,9 @@ export async function admitVisitor(
   { request, reply, token }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly token: string },
 ): Promise<void> {
   const { config } = request.routeOptions;
-  const link = await links.table.findByToken(token);
-  if (!link) throw linkGone();
+  const found = await links.table.findByToken(token);
+  if (!found) throw linkGone();
+  const link = await links.items.check(found);
   setLinkId(request, link.id);
   const policy = service.access.policy();
   // A link that allows no more downloads says so at its signed URLs.
@@ -51,10 +52,10 @@ export async function admitVisitor(
   if (!link.isRecentlyUsed) await links.table.recordUse(link.id);
 }
 
-/** Returns whether a link ended for all visitors: it has expired, or its creator lost the permissions that it gives. */
+/** Returns whether a link ended for all visitors: it has expired, its item is gone, or its creator lost the permissions that it gives. */
 function isEnded(link: Link, policy: Policy): boolean {
   const reason = inactiveReasonOf(link, policy);
-  return reason === 'expired' || reason === 'permission';
+  return reason === 'expired' || reason === 'permission' || reason === 'item';
 }
 
 /** Returns the error for a link that visitors can't use, whatever the reason. */
@@ -182,8 +183,9 @@ export class LinkRequestAccess implements RequestAccess {
 
   /** Throws 404 if the link was revoked, has expired, or was changed in a way that ends its uses. */
   async confirmNow(): Promise<void> {
-    const link = await this.#links.table.find(this.#link.id);
-    if (!link || !this.#isAllowedWith(link)) throw linkGone();
+    const { table, items } = this.#links;
+    const link = await table.find(this.#link.id);
+    if (!link || !this.#isAllowedWith(await items.check(link))) throw linkGone();
   }
 
   /** Whether the visitor may use the link: it needs no password, or they have entered it. */
@@ -322,6 +324,8 @@ export class LinkRequestAccess implements RequestAccess {
   #isAllowedWith(link: Link): boolean {
     const policy = this.#service.access.policy();
     if (isEnded(link, policy) || link.passwordHash !== this.#link.passwordHash) return false;
+    // The paths of the request are those of the item before it was moved.
+    if (link.path !== this.#link.path) return false;
     return this.#link.permissions.every((permission) => link.permissions.includes(permission));
   }
 

@@ -304,10 +304,11 @@ const NO_TOKENS: ReadonlySet<string> = new Set();
 
 /** Returns the files, with their changes recorded, and without the changes that locks forbid. */
 export function filesOf(
-  { files, changes, dav }: Pick<Service, 'files' | 'changes' | 'dav'>,
+  { files, changes, dav, links, access }: Pick<Service, 'files' | 'changes' | 'dav' | 'links' | 'access'>,
   { lockTokens = NO_TOKENS, appToken, ...options }: FilesOfUser,
 ): Files {
-  const recorded = changes ? new RecordedFiles(files, changes.recorder, options) : files;
+  const follower = links?.items.follower(() => access.policy());
+  const recorded = changes ? new RecordedFiles(files, changes.recorder, { ...options, follower }) : files;
   if (!dav) return recorded;
   const { locks, properties, onError } = dav;
   return new LockableFiles(recorded, {

@@ -35,8 +35,8 @@ const failures = { '4xx': Failure, '5xx': Failure };
 const tags = ['Share links'];
 
 /** Registers the routes whose request bodies are ignored. */
-export function linkRoutes(app: App, service: Service, { table }: LinkService): void {
-  const describe = descriptionsOf(service);
+export function linkRoutes(app: App, service: Service, { table, items }: LinkService): void {
+  const describe = descriptionsOf(service, items);
   app.get(
     '/-/links',
     {
@@ -66,7 +66,7 @@ export function linkRoutes(app: App, service: Service, { table }: LinkService): 
       });
       return {
         success: true as const,
-        links: page.links.map((link) => describe(request, link)),
+        links: await Promise.all(page.links.map((link) => describe(request, link))),
         ...(page.cursor !== undefined && { cursor: page.cursor }),
       };
     },
@@ -81,7 +81,7 @@ export function linkRoutes(app: App, service: Service, { table }: LinkService): 
     async (request, reply) => {
       const link = await findOwn(request, service, table);
       reply.header('cache-control', 'no-store');
-      return { success: true as const, link: describe(request, link) };
+      return { success: true as const, link: await describe(request, link) };
     },
   );
 
@@ -107,9 +107,9 @@ export function linkRoutes(app: App, service: Service, { table }: LinkService): 
 }
 
 /** Registers the routes that create and change links, with JSON bodies. */
-export function changeLinkRoutes(app: App, service: Service, { table }: LinkService): void {
+export function changeLinkRoutes(app: App, service: Service, { table, items }: LinkService): void {
   const needsUser = service.access.authenticators !== undefined;
-  const describe = descriptionsOf(service);
+  const describe = descriptionsOf(service, items);
 
   app.post(
     '/-/links',
@@ -139,13 +139,13 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
       const requestedEnd = request.body.expiresAt === null ? null : expiresAt;
       const settings = { ...rest, expiresAt: endOf(request, requestedEnd) };
       const creator = createCreator(access.user, service.access.policy(), access.credential);
-      const { link, token } = await table.create(path, settings, creator);
+      const { link, token } = await table.create(path, settings, creator, await items.identify(path));
       recordChange(request, 'create link', link);
       reply.header('cache-control', 'no-store');
       return {
         success: true as const,
         message: 'Link created successfully',
-        link: describe(request, link),
+        link: await describe(request, link),
         token,
         url: linkUrl(rootOf(service, request), token),
       };
@@ -171,15 +171,15 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
       const link = await changeOwn(request, service, table);
       recordChange(request, 'change link', link);
       reply.header('cache-control', 'no-store');
-      return { success: true as const, link: describe(request, link) };
+      return { success: true as const, link: await describe(request, link) };
     },
   );
 }
 
 /** Returns a function that describes a link to the user of a request. Anonymous users don't learn who created it. */
-function descriptionsOf({ access }: Pick<Service, 'access'>) {
-  return (request: FastifyRequest, link: Link) => {
-    const { creator, ...description } = describeLink(link, access.policy());
+function descriptionsOf({ access }: Pick<Service, 'access'>, items: LinkService['items']) {
+  return async (request: FastifyRequest, link: Link) => {
+    const { creator, ...description } = describeLink(await items.check(link), access.policy());
     const isShown = creator !== undefined && !accessOf(request).isAnonymous;
     return { ...description, ...(isShown && { creator }) };
   };

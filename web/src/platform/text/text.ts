@@ -705,6 +705,7 @@ export interface LazyText {
     readonly inactive: {
       readonly expired: string;
       readonly permission: string;
+      readonly item: string;
       readonly downloads: string;
       readonly uploads: string;
     };

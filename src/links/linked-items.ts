@@ -1,0 +1,77 @@
+import type { Policy } from '../access/policy.ts';
+import type { ItemFollower } from '../files/recorded-files.ts';
+import { isStoreError } from '../model/error.ts';
+import { type FilePath, type FolderPath, isFolder, ROOT } from '../model/path.ts';
+import type { Store } from '../model/store.ts';
+import type { Link } from './link.ts';
+import type { Links } from './links.ts';
+
+type Path = FilePath | FolderPath;
+
+export interface LinkedItemsOptions {
+  readonly table: Links;
+  /** Returns the identity of an item; undefined for stores whose items have none. */
+  readonly identify: Store['identify'];
+  /** Called if links could not follow a change. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Binds share links to their files and folders. Links follow the changes of Holdall. The identity of a folder also tells that
+ * another program put another folder at its path. For files it would not: programs save a file by replacing it.
+ */
+export class LinkedItems {
+  readonly #options: LinkedItemsOptions;
+
+  constructor(options: LinkedItemsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the identity of a folder to store with its link; undefined for files, and if it is unknown. */
+  async identify(path: Path): Promise<string | undefined> {
+    const { identify } = this.#options;
+    if (!identify || !isFolder(path) || path === ROOT) return undefined;
+    const [root, folder] = [await identify(ROOT), await identify(path)];
+    return root === undefined || folder === undefined ? undefined : `${root} ${folder}`;
+  }
+
+  /**
+   * Returns the link, as one that has ended if another folder has its path. If the root is another one too, as after moving all
+   * files to another disk, binds the link to the folder at the path; so it does for a link that has no identity yet.
+   */
+  async check(link: Link): Promise<Link> {
+    const { table, identify } = this.#options;
+    if (!identify || link.ended !== undefined || !isFolder(link.path) || link.path === ROOT) return link;
+    const found = await this.identify(link.path);
+    if (found === link.identity) return link;
+    const rootOf = (identity: string | undefined) => identity?.split(' ')[0];
+    if (found === undefined) return { ...link, ended: 'item' };
+    if (rootOf(found) === rootOf(link.identity)) return { ...link, ended: 'item' };
+    await table.bind(link.id, found);
+    return link;
+  }
+
+  /** Returns what follows the changes of a request. A link follows its item only to where its creator manages it. */
+  follower(policy: () => Policy): ItemFollower {
+    const { table } = this.#options;
+    const canFollow = ({ creator }: Link, path: Path) =>
+      isFolder(path) ? policy().allowsThroughout(creator, 'manage', path) : policy().allows(creator, 'manage', path);
+    return {
+      moved: (from, to) =>
+        this.#attempt(async () => {
+          // A file that replaces another is its new content, as programs save it.
+          if (isFolder(to)) await table.endAt(to, undefined);
+          await table.moveAll(from, to, canFollow);
+        }),
+      removed: (path, trashId) => this.#attempt(() => table.endAt(path, trashId)),
+      restored: (trashId, to) => this.#attempt(() => table.restoreAt(trashId, to)),
+    };
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) => {
+      // An unavailable database is logged where its state changes.
+      if (!isStoreError(error, 'unavailable')) this.#options.onError(error);
+    });
+  }
+}
