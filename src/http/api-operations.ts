@@ -27,7 +27,7 @@ const UPLOAD = [
   'file-changed',
   'upload-too-large',
   'too-large-for-store',
-  'unsupported-condition',
+  'condition-failed',
 ] as const;
 const UPLOADS = ['rate-limited', 'internal-error', 'database-unavailable'] as const;
 const UPLOADS_OF_USER = [
@@ -57,7 +57,7 @@ const success = (message: string, more: object = {}) => ({ success: true, messag
 const changed = (message: string, more: object = {}) => success(message, { ...more, change: CHANGE });
 
 const deleteFile = {
-  errors: [...WRITE, 'invalid-parameter', 'not-found', 'condition-failed', 'unsupported-condition'],
+  errors: [...WRITE, 'invalid-parameter', 'not-found', 'condition-failed'],
   response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
@@ -489,7 +489,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'wrong-kind',
       'name-taken',
       'file-changed',
-      'unsupported-condition',
+      'condition-failed',
       'unsupported',
     ],
     request: { version: fileVersion.id },

@@ -477,10 +477,6 @@ const STORE_ERRORS: Readonly<
     meaning: 'The store does not support the operation.',
     action: 'Use another store. Run `holdall doctor` to see what the store supports.',
   },
-  'unsupported-condition': {
-    meaning: 'The request has a condition that changes do not support, such as `If-Unmodified-Since`.',
-    action: 'Use `If-None-Match: *`, or `If-Match` with one strong ETag.',
-  },
   'folder-too-large': {
     meaning: 'The folder has more entries than the backend can list.',
     action: 'Split the folder with another tool, such as git.',

@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { GuardedFiles } from '../access/guard.ts';
 import { parseDate, parseInstant } from '../model/dates.ts';
-import { quoted } from '../model/error.ts';
+import { quoted, undefinedIfNotFound } from '../model/error.ts';
+import type { FilePath } from '../model/path.ts';
 import type { ByteRange } from '../model/range.ts';
-import type { FileEntry, WriteCondition } from '../model/store.ts';
+import type { Entry, FileEntry, WriteCondition } from '../model/store.ts';
+import { notFound } from '../model/store-errors.ts';
 import { HttpError } from './errors.ts';
 
 /** The result of the preconditions: respond normally, with 304, or with 412. */
@@ -52,42 +55,81 @@ export function allowsRange(header: string | undefined, { etag, modified, change
   return date !== undefined && modified !== null && !changed && toSeconds(modified) === toSeconds(date);
 }
 
-/**
- * Returns the precondition of a write. Throws `unsupported` for a precondition that the write can't honor, because
- * ignoring it would be unsafe.
- */
-export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | undefined {
-  const condition = parseCondition(headers);
-  if (condition !== 'unsupported') return condition;
-  throw new HttpError(
-    'unsupported-condition',
-    'Uploads only support the conditions If-None-Match: * and If-Match with one strong ETag.',
-  );
+/** Returns what exists at the path of a request, as far as the user may know. */
+export type Find = () => Promise<Entry | undefined>;
+
+/** Returns what finds a file for its preconditions. */
+export function finderOf(files: Pick<GuardedFiles, 'canRead' | 'stat'>, file: FilePath): Find {
+  return async () => (files.canRead(file) ? undefinedIfNotFound(files.stat(file)) : undefined);
 }
 
-/**
- * Returns the ETag that a file must have to be deleted; empty without a precondition. Throws `unsupported` for any other
- * precondition.
- */
-export function deleteCondition(headers: IncomingHttpHeaders): { readonly ifMatch?: string } {
-  const condition = parseCondition(headers);
-  if (condition === undefined) return {};
-  if (typeof condition === 'object') return { ifMatch: condition.etag };
-  throw new HttpError('unsupported-condition', 'Deletes only support the condition If-Match with one strong ETag.');
-}
+/** What visitors of share links find: they never replace a file, because a taken name gets a number. */
+export const findNothing: Find = async () => undefined;
 
-function parseCondition(headers: IncomingHttpHeaders): WriteCondition | 'unsupported' | undefined {
-  const [ifNoneMatch, ifMatch, since] = (['if-none-match', 'if-match', 'if-unmodified-since'] as const).map(
-    (name) => headers[name],
-  );
-  if (ifNoneMatch === undefined && ifMatch === undefined && since === undefined) return undefined;
-  const etag = /^\s*"([^"]*)"\s*$/.exec(ifMatch ?? '')?.[1];
-  if (etag !== undefined && !/^[!-~]*$/.test(etag)) {
-    throw new HttpError('invalid-header', `The ETag ${quoted(etag)} in If-Match has invalid characters.`);
+/**
+ * Returns the condition that a write passes to the store, which checks it atomically. Other preconditions than
+ * `If-None-Match: *` and one strong ETag in `If-Match` are evaluated for the current file, and the write is limited to that
+ * version. Throws `condition-failed`.
+ */
+export async function writeCondition(headers: IncomingHttpHeaders, find: Find): Promise<WriteCondition | undefined> {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'if-unmodified-since': since } = headers;
+  if (ifMatch === undefined && since === undefined) {
+    if (ifNoneMatch === undefined || !hasMembers(ifNoneMatch)) return undefined;
+    if (ifNoneMatch.trim() === '*') return 'absent';
   }
+  const [, etag] = /^\s*"([!#-~]*)"\s*$/.exec(ifMatch ?? '') ?? [];
   // With If-Match, If-Unmodified-Since must be ignored (RFC 9110, section 13.1.4).
-  if (ifNoneMatch === undefined && etag !== undefined) return { etag };
-  return ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined ? 'absent' : 'unsupported';
+  if (etag !== undefined && ifNoneMatch === undefined) return { etag };
+  const present = await find();
+  requirePreconditions(headers, present);
+  return present?.kind === 'file' ? { etag: present.etag } : 'absent';
+}
+
+/**
+ * Returns the ETag that a file must have to be deleted; empty without a precondition. Throws `condition-failed`, and
+ * `not-found` if the precondition only permits to delete a file that does not exist.
+ */
+export async function deleteCondition(
+  headers: IncomingHttpHeaders,
+  files: Pick<GuardedFiles, 'canRead' | 'stat' | 'requireWrite'>,
+  file: FilePath,
+): Promise<{ readonly ifMatch?: string }> {
+  const find = finderOf(files, file);
+  const condition = await writeCondition(headers, find);
+  if (condition === undefined) return {};
+  if (condition !== 'absent') return { ifMatch: condition.etag };
+  await files.requireWrite(file);
+  requirePreconditions(headers, await find());
+  throw notFound(file);
+}
+
+/**
+ * Throws `condition-failed` unless what exists at the path of a request meets its preconditions (RFC 9110, section 13.2.2).
+ * A folder has no ETag.
+ */
+export function requirePreconditions(headers: IncomingHttpHeaders, present: Entry | undefined): void {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'if-unmodified-since': since } = headers;
+  const file = present?.kind === 'file' ? present : undefined;
+  const isMatch = (header: string, comparison: 'strong' | 'weak') =>
+    present !== undefined && matches(header, file?.etag, comparison);
+  if (ifMatch !== undefined) {
+    if (!isMatch(ifMatch, 'strong')) throw conditionFailed('If-Match', ifMatch, present);
+  } else if (file && since !== undefined && isUnmodifiedSince(file, since) === false) {
+    throw conditionFailed('If-Unmodified-Since', since, present);
+  }
+  if (ifNoneMatch !== undefined && isMatch(ifNoneMatch, 'weak')) {
+    throw conditionFailed('If-None-Match', ifNoneMatch, present);
+  }
+}
+
+function conditionFailed(name: string, value: string, present: Entry | undefined): HttpError {
+  const state =
+    present?.kind === 'file'
+      ? `the ETag of ${quoted(present.path)} is ${quoteEtag(present.etag)}`
+      : present
+        ? `${quoted(present.path)} is a folder, which has no ETag`
+        : 'the file does not exist';
+  return new HttpError('condition-failed', `The condition ${name}: ${value} does not hold: ${state}.`);
 }
 
 /** Returns an ETag in header syntax. */
@@ -95,11 +137,24 @@ export function quoteEtag(etag: string): string {
   return `"${etag}"`;
 }
 
-function matches(header: string, etag: string, comparison: 'strong' | 'weak'): boolean {
-  if (header.trim() === '*') return true;
-  const listed = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  return listed.some((item) => (comparison === 'weak' ? item.replace(/^W\//, '') : item) === quoteEtag(etag));
+/** The ETags and asterisks in a list, and anything else. */
+const LIST_ITEM = /(?:W\/)?"[^"]*"|[^\s,"]+/g;
+
+/** Returns whether a list has an ETag or an asterisk. Anything else matches nothing, such as an ETag without quotes. */
+function hasMembers(header: string): boolean {
+  return listItems(header).some((item) => item === '*' || item.endsWith('"'));
 }
+
+/** `etag` is undefined for a folder. */
+function matches(header: string, etag: string | undefined, comparison: 'strong' | 'weak'): boolean {
+  const items = listItems(header);
+  // An asterisk in a list is invalid. A change is only refused for it, never permitted.
+  if (header.trim() === '*' || (comparison === 'weak' && items.includes('*'))) return true;
+  if (etag === undefined) return false;
+  return items.some((item) => (comparison === 'weak' ? item.replace(/^W\//, '') : item) === quoteEtag(etag));
+}
+
+const listItems = (header: string): readonly string[] => header.match(LIST_ITEM) ?? [];
 
 /**
  * Returns whether the file is unchanged since the date in a header; undefined without a date or a modification time.

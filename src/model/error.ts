@@ -91,7 +91,6 @@ export const KIND_OF_CODE = {
   'already-undone': 'not-undoable',
 
   unsupported: 'unsupported',
-  'unsupported-condition': 'unsupported',
   'folder-too-large': 'unsupported',
   'store-inconsistent': 'unsupported',
 

@@ -155,20 +155,96 @@ describe('The request sequences of WebDAV clients', () => {
     }
   });
 
-  it('Joplin reads files with a condition that is no ETag, and moves its lock file', async () => {
-    const joplin = clientOf('Joplin/1.0');
-    const headers = { 'if-none-match': 'JoplinIgnore-1795791212' };
-    assertStatus(await joplin('MKCOL', 'joplin/'), 201);
-    assertStatus(
-      await joplin('PUT', 'joplin/.sync.tmp', { body: '{}', headers: { 'content-type': 'text/plain' } }),
-      201,
+  it('Joplin sends a condition that is no ETag with every method except GET and HEAD', async () => {
+    const agent = clientOf('Mozilla/5.0');
+    let number = 12_345;
+    const joplin: Client = (method, path, { headers, body } = {}) => {
+      number += 7919;
+      const ignored: Record<string, string> =
+        method === 'GET' || method === 'HEAD' ? {} : { 'if-none-match': `JoplinIgnore-${number}` };
+      return agent(method, path, { headers: { ...ignored, ...headers }, ...(body !== undefined && { body }) });
+    };
+    const query = `<?xml version="1.0" encoding="UTF-8"?><d:propfind xmlns:d="DAV:"><d:prop><d:getlastmodified/><d:resourcetype/></d:prop></d:propfind>`;
+    const list = (path: string, depth: '0' | '1') => joplin('PROPFIND', path, { headers: { depth }, body: query });
+    const text = { 'content-type': 'text/plain' };
+    for (const folder of ['joplin/', 'joplin/.resource/', 'joplin/locks/', 'joplin/temp/']) {
+      assertStatus(await joplin('MKCOL', folder), 201);
+      assertStatus(await joplin('MKCOL', folder), 405);
+    }
+    assertStatus(await list('joplin/info.json', '0'), 404);
+    for (const [content, status] of [
+      ['{"version":3}', 201],
+      ['{"version":3,"e2ee":false}', 204],
+    ] as const) {
+      assertStatus(await joplin('PUT', 'joplin/info.json', { body: content, headers: text }), status);
+      const read = await joplin('GET', 'joplin/info.json');
+      assert.deepEqual([read.status, read.body.toString()], [200, content]);
+    }
+    assertStatus(await joplin('PUT', 'joplin/locks/2_1_ab.json', { body: '{}', headers: text }), 201);
+    assertStatus(await joplin('PUT', 'joplin/temp/0.md', { body: 'note', headers: text }), 201);
+    for (const status of [201, 204]) {
+      assertStatus(await joplin('MOVE', 'joplin/temp/0.md', { headers: destination('joplin/note.md', 'T') }), status);
+      assertStatus(await joplin('PUT', 'joplin/temp/0.md', { body: 'newer', headers: text }), 201);
+    }
+    assertStatus(await joplin('DELETE', 'joplin/locks/2_1_ab.json'), 204);
+    assertStatus(await joplin('DELETE', 'joplin/temp/'), 204);
+    const paths = parseMultistatus(await list('joplin/', '1'), service.path).map(({ path }) => path);
+    assert.deepEqual(paths.toSorted(), [
+      'joplin/',
+      'joplin/.resource/',
+      'joplin/info.json',
+      'joplin/locks/',
+      'joplin/note.md',
+    ]);
+    assert.equal(await textAt('joplin/note.md'), 'newer');
+  });
+
+  it('changes nothing if a condition of RFC 9110 does not hold, with every method that changes something', async () => {
+    const client = clientOf('test');
+    assertStatus(await client('MKCOL', 'guarded'), 201);
+    const written = await client('PUT', 'guarded/a', { body: 'a' });
+    const etag = String(written.headers.etag);
+    const set = `<d:propertyupdate xmlns:d="DAV:"><d:set><d:prop><x:p xmlns:x="urn:x">1</x:p></d:prop></d:set></d:propertyupdate>`;
+    const requests: readonly (readonly [string, string, Pick<Call, 'headers' | 'body'>])[] = [
+      ['PUT', 'guarded/a', { body: 'b' }],
+      ['DELETE', 'guarded/a', {}],
+      ['MOVE', 'guarded/a', { headers: destination('guarded/b', 'T') }],
+      ['COPY', 'guarded/a', { headers: destination('guarded/b', 'T') }],
+      ['PROPPATCH', 'guarded/a', { body: set }],
+      ['LOCK', 'guarded/a', { body: LOCK_BODY }],
+    ];
+    const failing: readonly Record<string, string>[] = [
+      { 'if-match': '"x", "y"' },
+      { 'if-match': `W/${etag}` },
+      { 'if-match': 'x' },
+      { 'if-none-match': '*' },
+      { 'if-none-match': `"x", W/${etag}` },
+      { 'if-match': etag, 'if-none-match': etag },
+      { 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:37 GMT' },
+    ];
+    for (const [method, path, call] of requests) {
+      for (const headers of failing) {
+        assertStatus(await client(method, path, { ...call, headers: { ...call.headers, ...headers } }), 412);
+      }
+    }
+    const onFolders: typeof requests = [
+      ['DELETE', 'guarded/', { headers: { 'if-match': etag } }],
+      ['DELETE', 'guarded/', { headers: { 'if-none-match': '*' } }],
+      ['MOVE', 'guarded/', { headers: { ...destination('moved-guarded/', 'T'), 'if-match': '"x"' } }],
+      ['MKCOL', 'guarded/new/', { headers: { 'if-match': '*' } }],
+      ['LOCK', 'guarded/new', { body: LOCK_BODY, headers: { 'if-match': '*' } }],
+      ['PUT', 'guarded/new', { body: 'b', headers: { 'if-match': '*' } }],
+    ];
+    for (const [method, path, call] of onFolders) assertStatus(await client(method, path, call), 412);
+    const listed = await client('PROPFIND', 'guarded/', { headers: { depth: '1' } });
+    assert.deepEqual(
+      parseMultistatus(listed, service.path).map(({ path }) => path),
+      ['guarded/', 'guarded/a'],
     );
-    assertStatus(await joplin('MOVE', 'joplin/.sync.tmp', { headers: destination('joplin/info.json', 'T') }), 201);
-    const read = await joplin('GET', 'joplin/info.json', { headers });
-    assert.deepEqual([read.status, read.body.toString()], [200, '{}']);
-    const listed = await joplin('PROPFIND', 'joplin/', { headers: { ...headers, depth: '1' } });
-    const paths = parseMultistatus(listed, service.path).map(({ path }) => path);
-    assert.deepEqual(paths, ['joplin/', 'joplin/info.json']);
+    assert.equal(await textAt('guarded/a'), 'a');
+    assertStatus(await client('PUT', 'guarded/a', { body: 'b', headers: { 'if-match': `"x", ${etag}` } }), 204);
+    assertStatus(await client('DELETE', 'guarded/a', { headers: { 'if-match': '*' } }), 204);
+    assertStatus(await client('DELETE', 'guarded/', { headers: { 'if-match': '*' } }), 204);
   });
 
   it('keeps names with any character, as files and as folders', async () => {

@@ -6,9 +6,11 @@ import {
   hasPreconditions,
   lastModified,
   quoteEtag,
+  requirePreconditions,
   type Verdict,
   writeCondition,
 } from '../../src/http/preconditions.ts';
+import { parseFile, parseFolder } from '../../src/model/path.ts';
 
 const FILE = { etag: 'abc', modified: new Date('2026-11-20T09:30:00.750Z') };
 const AT = 'Fri, 20 Nov 2026 09:30:00 GMT';
@@ -208,40 +210,79 @@ describe('If-Range (section 13.1.5)', () => {
   });
 });
 
-describe('The condition of an upload', () => {
-  it('is absence, or one strong ETag', () => {
+describe('The condition of a change', () => {
+  const present = { kind: 'file', path: parseFile('a/b'), size: 1, type: 'text/plain', ...FILE } as const;
+  const folder = { kind: 'folder', path: parseFolder('a/') } as const;
+  const find = async () => present;
+  const findNone = async () => undefined;
+  const findUnused = () => assert.fail('the file was looked up');
+
+  it('is passed to the store without a lookup if the store can check it', async () => {
     for (const [headers, condition] of [
       [{}, undefined],
       [{ 'if-none-match': '*' }, 'absent'],
       [{ 'if-none-match': ' * ' }, 'absent'],
       [{ 'if-match': '"abc"' }, { etag: 'abc' }],
       [{ 'if-match': ' "a,b" ' }, { etag: 'a,b' }],
+      [{ 'if-match': '"abc"', 'if-unmodified-since': BEFORE }, { etag: 'abc' }],
       [{ 'if-modified-since': AT }, undefined],
       [{ range: 'bytes=0-1' }, undefined],
+      [{ 'if-none-match': 'JoplinIgnore-12345' }, undefined],
+      [{ 'if-none-match': '' }, undefined],
     ] as const) {
-      assert.deepEqual(writeCondition(headers), condition, JSON.stringify(headers));
+      assert.deepEqual(await writeCondition(headers, findUnused), condition, JSON.stringify(headers));
     }
   });
 
-  it('is rejected if it can not be enforced', () => {
+  it('limits a write to the version for which the preconditions hold', async () => {
     for (const headers of [
-      { 'if-none-match': '"abc"' },
-      { 'if-none-match': '' },
       { 'if-match': '*' },
-      { 'if-match': 'W/"abc"' },
-      { 'if-match': '"abc", "abd"' },
-      { 'if-match': 'abc' },
-      { 'if-match': '' },
-      { 'if-match': '"abc"', 'if-none-match': '*' },
+      { 'if-match': '"x", "abc" , "y"' },
+      { 'if-match': '"abc"', 'if-none-match': 'JoplinIgnore-12345' },
+      { 'if-none-match': '"x", W/"y"' },
+      { 'if-none-match': '"abc' },
       { 'if-unmodified-since': AT },
-      { 'if-none-match': '*', 'if-unmodified-since': AT },
+      { 'if-unmodified-since': 'yesterday' },
+      { 'if-match': '*', 'if-none-match': '"x"', 'if-unmodified-since': BEFORE },
     ]) {
-      assert.throws(
-        () => writeCondition(headers),
-        { name: 'HttpError', code: 'unsupported-condition' },
+      const condition = await writeCondition(headers, find);
+      assert.ok(condition === undefined || (typeof condition === 'object' && condition.etag === 'abc'));
+    }
+    for (const headers of [{ 'if-none-match': '"abc"' }, { 'if-unmodified-since': BEFORE }]) {
+      assert.equal(await writeCondition(headers, findNone), 'absent');
+    }
+  });
+
+  it('fails if the file is another one, or is missing', async () => {
+    for (const [found, headers] of [
+      [present, { 'if-match': 'W/"abc"' }],
+      [present, { 'if-match': 'abc' }],
+      [present, { 'if-match': '' }],
+      [present, { 'if-match': '"x", "y"' }],
+      [present, { 'if-match': '"x", *' }],
+      [present, { 'if-match': '"ä"' }],
+      [present, { 'if-none-match': '"abc"' }],
+      [present, { 'if-none-match': '"x", W/"abc"' }],
+      [present, { 'if-none-match': '*, *' }],
+      [present, { 'if-match': '"abc"', 'if-none-match': '*' }],
+      [present, { 'if-unmodified-since': BEFORE }],
+      [undefined, { 'if-match': '*' }],
+      [undefined, { 'if-match': '"x", "y"' }],
+      [undefined, { 'if-match': '"abc"', 'if-none-match': '*' }],
+      [folder, { 'if-match': '"abc", "x"' }],
+      [folder, { 'if-none-match': '*', 'if-unmodified-since': AT }],
+    ] as const) {
+      const failed = { name: 'HttpError', code: 'condition-failed' };
+      await assert.rejects(
+        writeCondition(headers, async () => found),
+        failed,
         JSON.stringify(headers),
       );
     }
+  });
+
+  it('ignores If-Modified-Since, which is only for reads (section 13.1.3)', () => {
+    requirePreconditions({ 'if-modified-since': AFTER }, present);
   });
 });
 

@@ -1,8 +1,7 @@
 import { quoted } from '../../model/error.ts';
 import { parentOf } from '../../model/path.ts';
-import type { Entry, WriteCondition } from '../../model/store.ts';
-import { HttpError } from '../errors.ts';
-import { evaluatePreconditions, hasPreconditions, quoteEtag } from '../preconditions.ts';
+import type { WriteCondition } from '../../model/store.ts';
+import { quoteEtag } from '../preconditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { type IfCondition, type IfList, uuidOf } from './if-header.ts';
@@ -33,11 +32,15 @@ export async function requireIf(context: DavContext): Promise<WriteCondition | u
   throw new DavError(412, 'No list of conditions in the header If holds.');
 }
 
-/** Throws 412 if the file does not meet the conditions of RFC 9110, such as `If-Match`. */
-export function requirePreconditions({ request }: DavContext, entry: Entry): void {
-  if (!hasPreconditions(request.headers) || entry.kind !== 'file') return;
-  if (evaluatePreconditions(request.headers, entry) === 'proceed') return;
-  throw new HttpError('condition-failed', `The precondition failed: the ETag of the file is ${quoteEtag(entry.etag)}.`);
+/** Returns the condition that holds if two others do. Throws 412 if they exclude each other. */
+export function bothOf(
+  first: WriteCondition | undefined,
+  second: WriteCondition | undefined,
+): WriteCondition | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  const isSame = typeof first === 'object' && typeof second === 'object' && first.etag === second.etag;
+  if (isSame || first === second) return first;
+  throw new DavError(412, 'The header If and the other conditions of the request exclude each other.');
 }
 
 /** Returns the target of a URL; undefined for a URL outside the WebDAV of this service. */

@@ -6,8 +6,9 @@ import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, isFolder } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { accessOf } from '../access/request-access.ts';
+import { requirePreconditions } from '../preconditions.ts';
 import { requireClutterAllowed } from './clutter.ts';
-import { requireCredentials, requireIf, requireParent, requirePreconditions } from './conditions.ts';
+import { requireCredentials, requireIf, requireParent } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -39,7 +40,7 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
   const isDeep = context.depth('infinity', '0') === 'infinity';
   const entry = await findEntry(files, target);
   await requireIf(context);
-  if (entry) requirePreconditions(context, entry);
+  requirePreconditions(context.request.headers, entry);
   const path = entry?.path ?? target.file;
   if (path === undefined)
     throw new DavError(409, `The folder ${quoted(target.folder)} does not exist. Create it first.`);

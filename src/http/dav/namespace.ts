@@ -4,9 +4,9 @@ import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { hasBody } from '../limits/slow-clients.ts';
-import { deleteCondition } from '../preconditions.ts';
+import { deleteCondition, requirePreconditions } from '../preconditions.ts';
 import { requireClutterAllowed } from './clutter.ts';
-import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
+import { bothOf, requireIf, requireParent } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { canFind, findEntry, pathOf, requireEntry, type Target } from './targets.ts';
@@ -26,6 +26,7 @@ export async function mkcol(context: DavContext): Promise<FastifyReply> {
   if (await findVisible(context, asEither(target))) {
     throw new DavError(405, `${quoted(target.folder)} already exists.`, '<D:resource-must-be-null/>');
   }
+  requirePreconditions(request.headers, undefined);
   await requireParent(context, target);
   await files.createFolder(target.folder);
   return reply.code(201).send();
@@ -41,10 +42,13 @@ export async function remove(context: DavContext): Promise<FastifyReply> {
     throw new DavError(400, 'A folder is deleted with everything in it. Send Depth: infinity, or no Depth.');
   }
   const condition = await requireIf(context);
-  if (isFolder(entry.path)) await files.deleteFolder(entry.path);
-  else {
-    const ifMatch = typeof condition === 'object' ? { ifMatch: condition.etag } : {};
-    await files.deleteFile(entry.path, { ...ifMatch, ...deleteCondition(request.headers) });
+  if (isFolder(entry.path)) {
+    requirePreconditions(request.headers, { kind: 'folder', path: entry.path });
+    await files.deleteFolder(entry.path);
+  } else {
+    const { ifMatch } = await deleteCondition(request.headers, files, entry.path);
+    const both = bothOf(condition, ifMatch === undefined ? undefined : { etag: ifMatch });
+    await files.deleteFile(entry.path, typeof both === 'object' ? { ifMatch: both.etag } : {});
   }
   return reply.code(204).send();
 }
@@ -96,7 +100,7 @@ async function transfer(
   const overwrites = parseOverwrite(context.header('overwrite'));
   const source = await requireEntry(files, target);
   await requireIf(context);
-  requirePreconditions(context, source);
+  requirePreconditions(context.request.headers, source);
   const destination = source.kind === 'file' ? asEither(to) : to;
   requireClutterAllowed(context, pathOf(destination));
   requireSeparate(context, source.path, destination);

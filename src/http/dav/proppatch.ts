@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { requireUnlocked } from '../../dav/lockable-files.ts';
 import type { PropertyChange, PropertyName } from '../../dav/properties.ts';
-import { requireCredentials, requireIf, requirePreconditions } from './conditions.ts';
+import { requirePreconditions } from '../preconditions.ts';
+import { requireCredentials, requireIf } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -28,7 +29,7 @@ export async function proppatch(context: DavContext): Promise<FastifyReply> {
   const changes = parseBody(await context.readBody());
   const entry = await requireEntry(files, target);
   await requireIf(context);
-  requirePreconditions(context, entry);
+  requirePreconditions(context.request.headers, entry);
   const href = escapeXml(environment.urls.hrefOf(entry.path));
   const live = new LiveProperties(environment.urls);
   const isProtected = (change: PropertyName) => live.find(change) !== undefined || change.namespace === DAV_NAMESPACE;

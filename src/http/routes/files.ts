@@ -3,7 +3,7 @@ import { visitorOf } from '../access/link-access.ts';
 import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
-import { deleteCondition } from '../preconditions.ts';
+import { deleteCondition, finderOf, hasPreconditions, requirePreconditions } from '../preconditions.ts';
 import {
   Changed,
   CreateFolder,
@@ -37,15 +37,17 @@ export function deleteFileRoutes(app: App): void {
       schema: {
         tags: ['Files'],
         summary: 'Delete a file',
-        description: `Moves it to the trash. With \`If-Match\`, only if the file has this ETag. ${hint}`,
+        description: `Moves it to the trash. With \`If-Match\` or another condition of RFC 9110, only if it holds for the file. ${hint}`,
         params: PathParameter,
         querystring: DeleteQuery,
         response: { 200: Changed, '4xx': Failure, '5xx': Failure },
       },
       handler: async (request) => {
         const { permanent } = request.query;
-        const ifMatch = deleteCondition(request.headers);
-        await accessOf(request).files.deleteFile(parseFile(request.params['*']), { permanent, ...ifMatch });
+        const { files } = accessOf(request);
+        const file = parseFile(request.params['*']);
+        const condition = await deleteCondition(request.headers, files, file);
+        await files.deleteFile(file, { permanent, ...condition });
         return { success: true, message: 'File deleted successfully', ...changeOf(request) } as const;
       },
     });
@@ -69,7 +71,12 @@ export function renameFileRoute(app: App): void {
     async (request) => {
       const { newName, overwrite = false } = request.body;
       const file = parseFile(request.params['*']);
-      const newKey = await accessOf(request).files.renameFile(file, newName, { replace: overwrite });
+      const { files } = accessOf(request);
+      if (hasPreconditions(request.headers)) {
+        const present = await finderOf(files, file)();
+        if (present) requirePreconditions(request.headers, present);
+      }
+      const newKey = await files.renameFile(file, newName, { replace: overwrite });
       return { success: true, message: 'File renamed successfully', newKey, ...changeOf(request) } as const;
     },
   );
@@ -109,6 +116,7 @@ export function deleteFolderRoute(app: App, { operations, jobs }: OperationOptio
     handler: async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
+      requirePreconditions(request.headers, { kind: 'folder', path: folder });
       const { permanent = false } = request.query;
       const respond = (change: ChangeField) =>
         ({ success: true, message: 'Folder deleted successfully', ...change }) as const;
@@ -140,6 +148,7 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
     async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
+      requirePreconditions(request.headers, { kind: 'folder', path: folder });
       const { newName, overwrite = false } = request.body;
       const to = childFolder(parentOf(folder), newName);
       const respond = (newPrefix: string, change: ChangeField) =>

@@ -9,7 +9,7 @@ import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
-import { parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
+import { finderOf, findNothing, parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
 import { publicPathOf } from '../public-path.ts';
 import { LINK_PREFIX, linkTokenOf } from '../request-url.ts';
 import { Failure, PathParameter, PutQuery, Uploaded } from '../schemas.ts';
@@ -63,7 +63,8 @@ export function putFileRoute(app: App, service: Service): void {
         const requested = visitor ? pathOfVisitor(request, visitor) : parseFile(request.params['*']);
         const addition = parseUpgrade(request.raw);
         if (addition && ietf && !visitor) {
-          const stored = await ietf.begin(request, reply, { ...describedIn(request), path: requested, addition });
+          const described = await describedIn(request, requested);
+          const stored = await ietf.begin(request, reply, { ...described, addition });
           if (!stored) return withoutBody(reply, 201);
           reply.code(stored.isNew ? 201 : 200).header('location', `${publicPath}/file/${encodePath(stored.path)}`);
           return responseOf(stored);
@@ -104,10 +105,11 @@ async function receive(
 ): Promise<{ readonly file: FileEntry; readonly isNew: boolean }> {
   const { headers, raw } = request;
   const signal = clientSignal(reply);
-  const condition = writeCondition(headers);
+  const visitor = visitorOf(request);
+  const { files } = accessOf(request);
+  const condition = await writeCondition(headers, visitor ? findNothing : finderOf(files, path));
   const modifiedTime = parseModifiedHeader(headers);
   const digests = digestCheckOf(headers);
-  const visitor = visitorOf(request);
   let isNew = condition === 'absent';
   const write = async (count = async () => {}) => {
     allowLongBody(raw);
@@ -124,7 +126,7 @@ async function receive(
         isNew = !replaced;
       },
     };
-    const file = await accessOf(request).files.upload(incoming, { signal });
+    const file = await files.upload(incoming, { signal });
     confirmModified(reply, incoming.modified, file);
     return file;
   };

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { IncomingFile } from '../../files/upload.ts';
+import type { IncomingFile, UploadTarget } from '../../files/upload.ts';
 import { quoted } from '../../model/error.ts';
 import { childFile, type FilePath, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
-import type { FileEntry, WriteCondition } from '../../model/store.ts';
+import type { FileEntry } from '../../model/store.ts';
 import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
@@ -11,7 +11,14 @@ import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
-import { parseModifiedField, parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
+import {
+  finderOf,
+  findNothing,
+  parseModifiedField,
+  parseModifiedHeader,
+  quoteEtag,
+  writeCondition,
+} from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
 import {
@@ -61,10 +68,10 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
     },
     async (request, reply) => {
       const signal = clientSignal(reply);
-      const condition = writeCondition(request.headers);
       const inHeader = parseModifiedHeader(request.headers);
       const visitor = visitorOf(request);
-      if (visitor) return receiveFromVisitor(request, reply, { visitor, condition, signal });
+      if (visitor) return receiveFromVisitor(request, reply, { visitor, signal });
+      const { files } = accessOf(request);
       const form = await readForm(request.raw);
       const fields: Fields = {};
       // The field has a higher resolution than the seconds of the header.
@@ -74,14 +81,14 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
         form.beginFile(part);
         allowLongBody(request.raw);
         const incoming: IncomingFile = {
-          target: targetOf(part, fields, condition),
+          target: await targetOf(part, fields, (path) => writeCondition(request.headers, finderOf(files, path))),
           body: part.body,
           declaredType: part.type,
           atEnd: () => readRest(form, fields),
           maxSize: lengthOf(request.raw),
           modified,
         };
-        const file = await accessOf(request).files.upload(incoming, { signal });
+        const file = await files.upload(incoming, { signal });
         reply.header('etag', quoteEtag(file.etag));
         confirmModified(reply, modified, file);
         return { success: true, message: 'File uploaded successfully', path: file.path, ...changeOf(request) } as const;
@@ -102,15 +109,14 @@ async function receiveFromVisitor(
   reply: FastifyReply,
   {
     visitor,
-    condition,
     signal,
   }: {
     readonly visitor: LinkRequestAccess;
-    readonly condition: WriteCondition | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<Static<typeof Uploaded>> {
   const { link } = visitor;
+  const condition = await writeCondition(request.headers, findNothing);
   const canRead = visitor.permissions.includes('read');
   const inHeader = parseModifiedHeader(request.headers);
   const fields: Fields = { asksSender: link.asksSender };
@@ -185,12 +191,16 @@ async function nextFile(form: Form, fields: Fields): Promise<Part> {
 }
 
 /** Returns the target of a file, or a function that does, if its folder can still arrive after the file. */
-function targetOf(part: Part, fields: Fields, condition: WriteCondition | undefined): IncomingFile['target'] {
+async function targetOf(
+  part: Part,
+  fields: Fields,
+  conditionAt: (path: FilePath) => Promise<UploadTarget['condition']>,
+): Promise<IncomingFile['target']> {
   const name = fileName(part);
   // Rejects an invalid name before the bytes are read.
   const path = childFile(fields.prefix ?? ROOT, name);
-  if (fields.prefix !== undefined) return { path, condition };
-  return async () => ({ path: childFile(fields.prefix ?? ROOT, name), condition });
+  const at = async (to: FilePath) => ({ path: to, condition: await conditionAt(to) });
+  return fields.prefix === undefined ? () => at(childFile(fields.prefix ?? ROOT, name)) : at(path);
 }
 
 /** Reads the parts after the file: optional fields, and no second file. */

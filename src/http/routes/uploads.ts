@@ -111,7 +111,8 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
         const { path } = request.query;
         if (path === undefined)
           throw new HttpError('invalid-parameter', 'The query lacks "path", the path of the file.');
-        const stored = await ietf.begin(request, reply, { ...describedIn(request), path: parseFile(path), addition });
+        const described = await describedIn(request, parseFile(path));
+        const stored = await ietf.begin(request, reply, { ...described, addition });
         return stored ? responseOf(stored) : withoutBody(reply, 201);
       } catch (error) {
         discardRest(request.raw);

@@ -4,7 +4,7 @@ import type { FileVersion } from '../../model/store.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import { clientSignal } from '../long-operations.ts';
-import { quoteEtag, writeCondition } from '../preconditions.ts';
+import { finderOf, quoteEtag, writeCondition } from '../preconditions.ts';
 import { Failure, PathParameter, RestoreVersion, VersionList, VersionRestored, VersionsQuery } from '../schemas.ts';
 
 /** Registers the route that lists the versions of a file. */
@@ -56,8 +56,9 @@ export function restoreVersionRoute(app: App): void {
     async (request, reply) => {
       const file = parseFile(request.params['*']);
       const version = parseKeptId(request.body.version);
-      const condition = writeCondition(request.headers);
-      const { path, etag } = await accessOf(request).files.restoreVersion(file, version, { condition });
+      const { files } = accessOf(request);
+      const condition = await writeCondition(request.headers, finderOf(files, file));
+      const { path, etag } = await files.restoreVersion(file, version, { condition });
       reply.header('etag', quoteEtag(etag));
       return { success: true, message: 'Version restored successfully', path, ...changeOf(request) } as const;
     },

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreError, quoted } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
 import type { Upload } from '../../uploads/uploads.ts';
+import { accessOf } from '../access/request-access.ts';
 import { digestCheckOf } from '../digests.ts';
 import { HttpError, problemOf } from '../errors.ts';
-import { parseModifiedHeader, writeCondition } from '../preconditions.ts';
+import { finderOf, parseModifiedHeader, writeCondition } from '../preconditions.ts';
 import {
   type DescribedUpload,
   OffsetMismatch,
@@ -174,13 +176,15 @@ export function parseAddition(request: IncomingMessage, { offset }: Pick<Additio
   return { offset, isComplete, size: sizeOf(request, { offset, isComplete }), check: digestCheckOf(headers) };
 }
 
-/** Returns what the headers of a request say about the file that it uploads. Throws `invalid-header`. */
-export function describedIn({ headers }: FastifyRequest): Pick<DescribedUpload, 'type' | 'modified' | 'condition'> {
-  return {
-    type: headers['content-type'],
-    modified: parseModifiedHeader(headers),
-    condition: writeCondition(headers),
-  };
+/** Returns what the headers of a request say about the file that it uploads. Throws `invalid-header` and `condition-failed`. */
+export async function describedIn(
+  request: FastifyRequest,
+  path: FilePath,
+): Promise<Pick<DescribedUpload, 'path' | 'type' | 'modified' | 'condition'>> {
+  const { headers } = request;
+  const modified = parseModifiedHeader(headers);
+  const condition = await writeCondition(headers, finderOf(accessOf(request).files, path));
+  return { path, type: headers['content-type'], modified, condition };
 }
 
 /** Returns the size of the content if the request says it. Throws `invalid-header` if it says two different ones. */

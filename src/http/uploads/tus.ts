@@ -4,8 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../../model/error.ts';
 import { childFile, type FilePath, parseFile, parseFolder, ROOT } from '../../model/path.ts';
 import type { Upload } from '../../uploads/uploads.ts';
+import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
-import { parseModifiedField, writeCondition } from '../preconditions.ts';
+import { finderOf, parseModifiedField, writeCondition } from '../preconditions.ts';
 import { type ContentCheck, type Received, type UploadReceiver, wrongType } from './receiver.ts';
 
 /*
@@ -67,12 +68,13 @@ export class TusUploads {
     const text = headers['upload-metadata']?.toString();
     const metadata = parseMetadata(text);
     const modified = metadata.get('modified');
+    const path = destinationOf(metadata);
     const upload = await this.#receiver.begin(request, {
-      path: destinationOf(metadata),
+      path,
       type: metadata.get('filetype') ?? metadata.get('type'),
       size,
       modified: modified === undefined ? undefined : parseModifiedField(modified),
-      condition: writeCondition(headers),
+      condition: await writeCondition(headers, finderOf(accessOf(request).files, path)),
       metadata: text,
     });
     reply.header('location', this.#receiver.urlOf(upload));

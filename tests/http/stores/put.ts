@@ -77,6 +77,34 @@ export function putSuite(backend: Backend): void {
       assert.deepEqual(await tree('match/'), { 'match/a': 'second' });
     });
 
+    it('evaluates lists, weak ETags and any ETag', unless(backend, 'replacements'), async () => {
+      let etag = String((await put('lists/a', 'first', { 'if-none-match': '"x", W/"y"' })).headers.etag);
+      for (const condition of [
+        (present: string): Headers => ({ 'if-match': `"x", ${present}` }),
+        (): Headers => ({ 'if-match': '*' }),
+        (): Headers => ({ 'if-none-match': 'JoplinIgnore-12345' }),
+        (): Headers => ({ 'if-none-match': '"x", "y"' }),
+      ]) {
+        const headers = condition(etag);
+        const response = await put('lists/a', JSON.stringify(headers), headers);
+        assert.equal(response.status, 200, response.body.toString());
+        etag = String(response.headers.etag);
+      }
+      const kept = await tree('lists/');
+      const failing: readonly Headers[] = [
+        { 'if-match': '"x", "y"' },
+        { 'if-match': `W/${etag}` },
+        { 'if-none-match': `"x", W/${etag}` },
+        { 'if-none-match': etag },
+        { 'if-match': etag, 'if-none-match': '*' },
+      ];
+      for (const headers of failing) {
+        assertFailure(await put('lists/a', 'refused', headers), 412, /lists\/a/);
+      }
+      assert.deepEqual(await tree('lists/'), kept);
+      assertFailure(await put('lists/none', 'refused', { 'if-match': '*' }), 412, /does not exist/);
+    });
+
     it('stores nothing if the content has another digest', async () => {
       const digestOf = (name: string, text: string) => createHash(name).update(text).digest('base64');
       const right = `sha-256=:${digestOf('sha256', 'content')}:`;
@@ -143,9 +171,12 @@ export function putSuite(backend: Backend): void {
         send(service.port, `/file/${path}`, { method: 'DELETE', headers });
       const { etag } = await listed(service.port, 'delete/a');
       assertFailure(await remove('delete/b', { 'if-match': etag }), 412, /delete\/b/);
-      assertFailure(await remove('delete/b', { 'if-none-match': '*' }), 501, /If-Match/);
+      assertFailure(await remove('delete/b', { 'if-none-match': '*' }), 412, /If-None-Match/);
+      assertFailure(await remove('delete/none', { 'if-none-match': '*' }), 404, /delete\/none/);
+      assertFailure(await remove('delete/b', { 'if-match': `"x", W/${etag}` }), 412, /If-Match/);
       assert.deepEqual(await tree('delete/'), { 'delete/a': 'a', 'delete/b': 'b' });
-      assert.equal((await remove('delete/a', { 'if-match': etag })).status, 200);
+      const conditions = { 'if-match': `"x", ${etag}`, 'if-none-match': 'JoplinIgnore-1, "y"' };
+      assert.equal((await remove('delete/a', conditions)).status, 200);
       assert.deepEqual(await tree('delete/'), { 'delete/b': 'b' });
       assertFailure(await remove('delete/a'), 404, /delete\/a/);
     });

@@ -133,7 +133,6 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'unexpected-store-response': 'store-inconsistent',
   'unknown-access-key': 'store-misconfigured',
   'unknown-route': 'invalid-request',
-  'unsupported-condition': 'unsupported',
   'unsupported-encoding': 'invalid-request',
   'unsupported-method': 'invalid-request',
   'unsupported-tus-version': 'invalid-request',
