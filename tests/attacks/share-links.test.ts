@@ -280,15 +280,25 @@ describe('A share link', () => {
     }
   });
 
-  it('shares a path: what is moved away or deleted is no longer shared', async () => {
+  it('shares one item: no other one that takes its path is shared', async () => {
     const { attack } = await share(service, { path: 'mine/note.txt' });
     const move = { source: 'mine/note.txt', destination: 'mine/elsewhere.txt', is_folder: false };
     assert.equal((await service.attack('/move', json(move))).status, 200);
-    for (const path of ['/file/note.txt', '/file/elsewhere.txt', '/']) {
-      assert.ok((await attack(path)).status >= 400, path);
-    }
+    const fileStatuses = async () => [
+      (await attack('/file/note.txt')).status,
+      (await attack('/file/elsewhere.txt')).status,
+    ];
+    assert.deepEqual(await fileStatuses(), [403, 200]);
+    writeFileSync(join(service.root, 'mine/note.txt'), 'another file');
+    assert.deepEqual(await fileStatuses(), [403, 200]);
+    assert.equal((await service.attack('/delete/mine/elsewhere.txt', { method: 'DELETE' })).status, 200);
+    writeFileSync(join(service.root, 'mine/elsewhere.txt'), 'another file');
+    assert.deepEqual(await fileStatuses(), [404, 404]);
     const folder = await share(service);
     rmSync(join(service.root, 'mine/folder'), { recursive: true });
+    for (const path of ['/', '/file/note.txt']) assert.equal((await folder.attack(path)).status, 404, path);
+    mkdirSync(join(service.root, 'mine/folder'));
+    writeFileSync(join(service.root, 'mine/folder/note.txt'), 'another file');
     for (const path of ['/', '/file/note.txt']) assert.equal((await folder.attack(path)).status, 404, path);
   });
 
