@@ -38,12 +38,15 @@ export async function openAccess(
   const onReload = (policy: Policy) => removedUsers?.note(policy);
   const watcher = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names, onReload });
   resources.defer(() => watcher.close());
-  removedUsers = new RemovedUsers({
-    ends: [(policy) => links.table.endOfRemoved(policy), (policy) => appTokens.table.revokeOfRemoved(policy)],
-    policy: watcher.current(),
-    log: { error: (details, message) => logger.error(details, message) },
-  });
-  resources.adopt(removedUsers, (users) => users.stop()).start();
+  // A service that only reads must not end what belongs to another one, as in a test of a backup.
+  if (!config.READ_ONLY) {
+    removedUsers = new RemovedUsers({
+      ends: [(policy) => links.table.endOfRemoved(policy), (policy) => appTokens.table.revokeOfRemoved(policy)],
+      policy: watcher.current(),
+      log: { error: (details, message) => logger.error(details, message) },
+    });
+    resources.adopt(removedUsers, (users) => users.stop()).start();
+  }
   const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
   await createRevocationFolder(endedSessionsFolder).catch((error: unknown) => {
     throw unusableState(opened.stateFolder, error);
