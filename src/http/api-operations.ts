@@ -48,7 +48,14 @@ const RENAME = [
   'not-found',
   'already-exists',
 ] as const;
-const TRANSFER = [...RENAME, 'folder-into-itself', 'destination-contains-source', 'wrong-kind'] as const;
+const TRANSFER = [
+  ...RENAME,
+  'folder-into-itself',
+  'destination-contains-source',
+  'wrong-kind',
+  'other-file-system',
+  'contains-mount',
+] as const;
 
 /** The ID of a change. */
 const CHANGE = 'Wm1aQ0pXb0J1bGxpbmdzMQ';
@@ -57,11 +64,11 @@ const success = (message: string, more: object = {}) => ({ success: true, messag
 const changed = (message: string, more: object = {}) => success(message, { ...more, change: CHANGE });
 
 const deleteFile = {
-  errors: [...WRITE, 'invalid-parameter', 'not-found', 'condition-failed'],
+  errors: [...WRITE, 'invalid-parameter', 'not-found', 'condition-failed', 'other-file-system'],
   response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
-  errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found'],
+  errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found', 'other-file-system', 'contains-mount'],
   response: changed('Folder deleted successfully'),
 } as const;
 const list = {

@@ -17,6 +17,7 @@ const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   'range-unsatisfiable': 416,
   'too-large': 413,
   denied: 403,
+  'other-file-system': 409,
   'not-undoable': 409,
   unsupported: 501,
   unavailable: 503,
@@ -335,6 +336,17 @@ const STORE_ERRORS: Readonly<
   locked: {
     meaning: 'A lock of a WebDAV client protects the file, its folder, or a file in the folder.',
     action: 'Wait until the lock is released or expires, or unlock the file.',
+  },
+  'other-file-system': {
+    status: 409,
+    meaning: 'The item would have to move to another file system, for example into the trash. Nothing was changed.',
+    action: 'Delete it permanently with `?permanent=true`, or copy it.',
+  },
+  'contains-mount': {
+    status: 409,
+    meaning:
+      'Another file system is mounted in the folder, so it is not moved, replaced or deleted. Nothing was changed.',
+    action: 'Unmount the file system that the message names, or choose other folders.',
   },
   'not-undoable': {
     meaning: 'The change cannot be undone: something came after it, or its previous content was not kept.',

@@ -26,6 +26,8 @@ export type ErrorKind =
   | 'too-large'
   /** The backend refuses access. */
   | 'denied'
+  /** A mount point is in the way: the item can't be moved to another file system, or contains one. */
+  | 'other-file-system'
   /** What came after a change does not allow to undo it. */
   | 'not-undoable'
   /** The store does not support the operation, or can't enforce a condition. */
@@ -86,6 +88,9 @@ export const KIND_OF_CODE = {
   'repository-archived': 'denied',
   'token-lacks-permission': 'denied',
   'branch-protected': 'denied',
+
+  'other-file-system': 'other-file-system',
+  'contains-mount': 'other-file-system',
 
   'not-undoable': 'not-undoable',
   'already-undone': 'not-undoable',

@@ -27,7 +27,7 @@ describe('An error of the file system', () => {
     EBUSY: ['unavailable', /is busy, or the limit of open files is reached/, 2],
     ESTALE: ['unavailable', /is busy, or the limit of open files is reached/, 2],
     ETIMEDOUT: ['unavailable', /is busy, or the limit of open files is reached/, 2],
-    EXDEV: ['unsupported', /another file system/],
+    EXDEV: ['other-file-system', /another file system/],
   };
   for (const [code, [kind, message, retryAfter]] of Object.entries(kinds)) {
     it(`${code} is reported as ${kind}${retryAfter === undefined ? '' : `, to be retried after ${retryAfter} s`}`, () => {

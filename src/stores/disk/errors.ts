@@ -1,6 +1,7 @@
 import { isDiskFull, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
+import { otherFileSystem } from './mount-points.ts';
 
 /**
  * Converts a file system error to a `StoreError` about `path`. Returns other errors unchanged: bugs, and hardware
@@ -49,13 +50,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
         retryAfter: 2,
       });
     case 'EXDEV':
-      return new StoreError(
-        'unsupported',
-        "The folder is on another file system than DISK_ROOT, so items can't be moved there.",
-        {
-          cause: error,
-        },
-      );
+      return otherFileSystem(path, error);
     default:
       return error;
   }

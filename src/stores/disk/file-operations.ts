@@ -84,7 +84,13 @@ export class DiskFileOperations {
   async #removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
     const path = folder.at(nameOf(file));
     const moved = await this.#temporary.nameOfMoved();
-    await rename(path, moved);
+    try {
+      await rename(path, moved);
+    } catch (error) {
+      // On another file system, only changes by other programs can come between the check and the removal.
+      if (systemErrorCode(error) === 'EXDEV') return unlink(path);
+      throw error;
+    }
     const version = entryOf(file, await lstat(moved, { bigint: true }));
     if (version.etag === etag) return unlink(moved);
     await this.#temporary.recovery.restoreFile(moved, path, file);

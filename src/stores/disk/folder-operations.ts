@@ -1,4 +1,4 @@
-import { lstat, mkdir, opendir, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, opendir, rename, rmdir } from 'node:fs/promises';
 import { isStoreError, quoted, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
 import { type KeptId, newKeptId } from '../../model/kept-ids.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
@@ -8,7 +8,9 @@ import { alreadyExists, notEmpty, notFound, notInTrash, wrongRestoreKind } from 
 import { findFolder, inParent, respellFolder } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
+import { requireNoMounts } from './mount-points.ts';
 import { type DiskLog, isNameInUse } from './recovery.ts';
+import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskTrash } from './trash.ts';
@@ -84,12 +86,17 @@ export class DiskFolderOperations {
 
   async removeTree(folder: FolderPath, options: Reporting & Cancellable = {}): Promise<void> {
     options.signal?.throwIfAborted();
-    const moved = await this.#temporary.name();
     await inParent(this.#root, folder, async (parent) => {
-      await this.#renameFolder(parent, folder, moved);
+      await requireNoMounts(this.#root.absolute(folder), folder);
+      let moved = await this.#temporary.name();
+      await this.#renameFolder(parent, folder, moved).catch(async (error: unknown) => {
+        if (!isStoreError(error, 'other-file-system')) throw error;
+        moved = parent.at(newStagingName());
+        await this.#renameFolder(parent, folder, moved);
+      });
       await parent.sync();
+      await removeTree(moved, options).catch((error: unknown) => this.#warnNotDeleted(moved, error));
     });
-    await removeTree(moved, options).catch((error: unknown) => this.#warnNotDeleted(moved, error));
   }
 
   /** Fulfils the contract of `Store.moveToTrash` for a folder. */
@@ -127,6 +134,7 @@ export class DiskFolderOperations {
     await using parent = await this.#root.openParent(from);
     const source = parent.at(nameOf(from));
     await requireFolderAt(source, from);
+    await requireNoMounts(this.#root.absolute(from), from);
     if (isSameName(this.#root.names, from, to)) await this.#respell(source, to);
     else await this.#renameTo(source, to, { replace, keep });
     await parent.sync();
@@ -146,7 +154,7 @@ export class DiskFolderOperations {
     } catch (error) {
       throw toStoreError(error, to);
     } finally {
-      await rm(copy, { recursive: true, force: true });
+      await removeTree(copy).catch(() => {});
     }
   }
 
@@ -200,6 +208,7 @@ export class DiskFolderOperations {
 
   /** Moves a folder away that is replaced; returns undefined if it no longer exists. */
   async #moveAway(parent: Folder, folder: FolderPath, keep: Keep | undefined): Promise<ReplacedFolder | undefined> {
+    await requireNoMounts(this.#root.absolute(folder), folder);
     try {
       return await (keep ? this.#moveReplacedToTrash(parent, folder, keep) : this.#moveToRecovery(parent, folder));
     } catch (error) {

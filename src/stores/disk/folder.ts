@@ -1,4 +1,4 @@
-import { type BigIntStats, constants, type Dirent } from 'node:fs';
+import { type BigIntStats, constants, type Dirent, type Stats } from 'node:fs';
 import { open, readdir, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from '../../model/error.ts';
@@ -202,6 +202,7 @@ export interface DirHandle extends AsyncDisposable {
    * replaces the folder has no effect.
    */
   at(name: Buffer): Buffer;
+  stats(): Promise<Stats>;
   children(): Promise<Dirent<Buffer>[]>;
 }
 
@@ -216,6 +217,7 @@ export async function openDirHandle(path: Buffer): Promise<DirHandle> {
   const inside = Buffer.from(`${fdPath(handle.fd, path.toString())}/`);
   return {
     at: (name) => Buffer.concat([inside, name]),
+    stats: () => handle.stat(),
     children: () => readdir(inside, { withFileTypes: true, encoding: 'buffer' }),
     [Symbol.asyncDispose]: () => handle.close(),
   };

@@ -8,7 +8,7 @@ import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { RecentPages } from './recent-pages.ts';
 import type { DiskLog } from './recovery.ts';
-import { isReservedName, RESERVED_FOLDER } from './reserved-names.ts';
+import { isReservedName, isStagingName, RESERVED_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
 
 /**
@@ -94,7 +94,7 @@ async function readChildren(folder: Folder, path: FolderPath, options: { isLarge
   let omitted = 0;
   await folder.readNames(options, (entry) => {
     const name = entry.name.toString();
-    if (path === ROOT && name === RESERVED_FOLDER) return;
+    if ((path === ROOT && name === RESERVED_FOLDER) || isStagingName(name)) return;
     const isAddressable = isUtf8(entry.name) && !(path === ROOT && isReservedName(name));
     const suffix = isAddressable ? suffixOfChild(path, name, entry) : undefined;
     if (suffix === undefined) omitted++;

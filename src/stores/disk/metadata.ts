@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
+import { chmod, chown, copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
 import { systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOf } from '../../model/presentation.ts';
@@ -83,7 +83,52 @@ async function ignoreUnsupported(change: Promise<void>): Promise<void> {
   }
 }
 
+const METADATA_REFUSED = new Set(['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
+
 const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
+
+/**
+ * Gives the file at `path`, which has these `stats`, the mode, owner and group of `model`: the file that it replaces. If
+ * `model` is the folder of a new file, gives it the folder's group where the folder prescribes that (setgid). Does what the
+ * process is permitted to do. Without the permission for the group, other members of the new group get no more than everyone.
+ */
+export async function adoptMetadata(path: string, stats: BigIntStats, model: BigIntStats): Promise<void> {
+  if (model.isDirectory()) {
+    if (model.mode & SETGID) await isPermitted(chown(path, Number(stats.uid), Number(model.gid)));
+    return;
+  }
+  const [uid, gid] = [Number(model.uid), Number(model.gid)];
+  let hasGroup = stats.gid === model.gid;
+  if (stats.uid !== model.uid) hasGroup = (await isPermitted(chown(path, uid, gid))) || hasGroup;
+  if (!hasGroup) hasGroup = await isPermitted(chown(path, Number(stats.uid), gid));
+  // Without setuid and setgid, as after any write by a process that is not root.
+  const wanted = Number(model.mode) & 0o777;
+  const mode = hasGroup ? wanted : (wanted & 0o707) | (wanted & ((wanted & 0o007) << 3));
+  if (mode !== (Number(stats.mode) & 0o7777)) await isPermitted(chmod(path, mode));
+}
+
+/** The bit of a mode that gives new files in a folder its group. */
+const SETGID = 0o2000n;
+
+/** Returns whether the system permits a change of metadata and the file system supports it. */
+async function isPermitted(change: Promise<void>): Promise<boolean> {
+  try {
+    await change;
+    return true;
+  } catch (error) {
+    if (!METADATA_REFUSED.has(systemErrorCode(error) ?? '')) throw error;
+    return false;
+  }
+}
+
+/** Gives a folder or file the mode and the group of the one that it is a copy of, as far as that is permitted. */
+export async function copyModeAndGroup(path: string, source: BigIntStats): Promise<void> {
+  const { uid, gid, mode } = await lstat(path, { bigint: true });
+  const hasGroup = gid === source.gid || (await isPermitted(chown(path, Number(uid), Number(source.gid))));
+  const kept = source.isDirectory() ? 0o3777n : 0o777n;
+  const wanted = hasGroup ? source.mode & kept : source.mode & kept & ~SETGID & ~0o070n;
+  if ((mode & 0o7777n) !== wanted) await isPermitted(chmod(path, Number(wanted)));
+}
 
 /**
  * Copies an open file with its modification time, and makes the copy durable. Copies from its path on systems without
@@ -93,12 +138,53 @@ export async function copyOpenFile(
   { fd, path, stats }: { readonly fd: number; readonly path: string; readonly stats: BigIntStats },
   target: string,
 ): Promise<BigIntStats> {
-  await copyFile(fdPath(fd, path), target, COPY_MODE);
+  await copyContent(fd, path, stats, target);
+  await copyModeAndGroup(target, stats);
   await using copy = await open(target, 'r');
   await ignoreUnsupported(setTimes(copy, dateOf(stats.mtimeNs)));
   await copy.datasync();
   return copy.stat({ bigint: true });
 }
+
+/** Copies the bytes of an open file. A sparse file, with fewer blocks than bytes, stays sparse. */
+async function copyContent(
+  fd: number,
+  path: string,
+  { blocks, size, mode }: BigIntStats,
+  target: string,
+): Promise<void> {
+  const isSparse = blocks * 512n < size;
+  try {
+    return await copyFile(fdPath(fd, path), target, isSparse ? REFLINK_MODE : COPY_MODE);
+  } catch (error) {
+    if (!isSparse || !REFLINKS_REFUSED.has(systemErrorCode(error) ?? '')) throw error;
+  }
+  await using source = await open(fdPath(fd, path), 'r');
+  await using copy = await open(target, 'wx', Number(mode) & 0o777);
+  const chunk = Buffer.alloc(SPARSE_CHUNK_BYTES);
+  let position = 0;
+  for (;;) {
+    const { bytesRead } = await source.read(chunk, 0, chunk.length, position);
+    if (bytesRead === 0) break;
+    const bytes = chunk.subarray(0, bytesRead);
+    if (!bytes.equals(ZEROS.subarray(0, bytesRead))) await writeAll(copy, bytes, position);
+    position += bytesRead;
+  }
+  await copy.truncate(position);
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    written += (await file.write(bytes, written, bytes.length - written, position + written)).bytesWritten;
+  }
+}
+
+/** Bytes that a copy of a sparse file omits together if all of them are zero. */
+const SPARSE_CHUNK_BYTES = 64 * 1024;
+const ZEROS = Buffer.alloc(SPARSE_CHUNK_BYTES);
+
+const REFLINK_MODE = constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL;
+const REFLINKS_REFUSED = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY']);
 
 /** Shares blocks if the file system supports it (reflink) and copies bytes otherwise. Fails if the target exists. */
 const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;

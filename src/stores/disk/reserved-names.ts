@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { foldNames } from '../../model/name-comparison.ts';
 
 /** Holdall's own folder in the root. It is never listed and never addressable. */
@@ -20,6 +21,20 @@ export function isReservedName(segment: string): boolean {
   const folded = foldNames(name);
   return folded.startsWith(FOLDED) && /^[. ]*$/.test(folded.slice(FOLDED.length));
 }
+
+/** The start of the names of temporary files in a served folder. No path can name them, and no listing contains them. */
+const STAGING_PREFIX = `${RESERVED_FOLDER}~`;
+
+/** Returns a new name for a temporary file or folder that must be in a served folder, because of its file system. */
+export const newStagingName = (): string => STAGING_PREFIX + randomUUID();
+
+/** Returns whether a name in a folder belongs to a temporary file of Holdall, in any process. */
+export const isStagingName = (name: string): boolean => STAGING.test(name);
+
+/** Returns whether a path has a segment that is the name of a temporary file of Holdall. */
+export const hasStagingName = (path: string): boolean => path.includes('~') && path.split('/').some(isStagingName);
+
+const STAGING = /^\.holdall~[\da-f-]{36}$/i;
 
 /**
  * Names that Windows or Samba might resolve to a file of another name: short names (`PRIVAT~1`, `PX3K2J~A`), trailing

@@ -11,7 +11,7 @@ import { MAX_SEGMENT_BYTES, segmentTooLong, toStoreError } from './errors.ts';
 import { isLocalFileSystem, mayHaveAliases, probeNames, updatesTimesOfMappedWrites } from './file-system.ts';
 import { asFolder, createFolderSync, type Folder, isAt, type SyncFolder } from './folder.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
-import { isReservedName, possibleAliases, RESERVED_FOLDER } from './reserved-names.ts';
+import { hasStagingName, isReservedName, possibleAliases, RESERVED_FOLDER } from './reserved-names.ts';
 import { createSystem, type System } from './sync-syscalls.ts';
 import type { Syscalls } from './syscalls.ts';
 
@@ -64,6 +64,8 @@ export class Root {
   readonly system: System;
   /** The cache of recently opened files. */
   readonly recent: RecentFiles;
+  /** The device number of its file system. */
+  readonly device: bigint;
   readonly #prefix: string;
   readonly #identity: BigIntStats;
   /** Whether a path can name a file that no listing contains. */
@@ -81,10 +83,11 @@ export class Root {
     this.recent = createRecentFiles({
       system,
       updatesTimesOfMappedWrites: updatesTimesOfMappedWrites(fileSystemType),
-      absolute: (file) => this.#absolute(file),
+      absolute: (file) => this.absolute(file),
     });
     this.#prefix = join(path, '/');
     this.#identity = identity;
+    this.device = identity.dev;
     this.#mayHaveAliases = names !== EXACT_NAMES || mayHaveAliases(fileSystemType);
     // `fstat` of an open folder needs no disk access, so it runs synchronously. The sync itself always runs in the
     // thread pool.
@@ -124,7 +127,7 @@ export class Root {
   /** Opens a file for reading. Throws `not-found` if it does not exist or is not a regular file. */
   async openFile(file: FilePath): Promise<OpenFile> {
     const { fd, found, syscalls } = await this.#openVerified(file, FILE_FLAGS, statsOfFile);
-    return this.#asOpenFile(fd, found, { path: this.#absolute(file), key: file, syscalls });
+    return this.#asOpenFile(fd, found, { path: this.absolute(file), key: file, syscalls });
   }
 
   /**
@@ -168,7 +171,7 @@ export class Root {
   /** Opens a folder. Throws `not-found` if it does not exist or is not a folder. */
   async openFolder(folder: FolderPath): Promise<Folder> {
     const { fd, syscalls } = await this.#openVerified(folder, FOLDER_FLAGS, () => true);
-    return asFolder(fd, this.#absolute(folder), {
+    return asFolder(fd, this.absolute(folder), {
       syscalls,
       listing: this.#syscallsFor(this.#cached.list, folder),
       noteListed: (milliseconds) => this.#cached.list.note(folder, milliseconds),
@@ -286,7 +289,7 @@ export class Root {
     requireAddressable(path);
     const started = performance.now();
     const syscalls = this.#syscallsFor(this.#cached.open, path);
-    const absolute = this.#absolute(path);
+    const absolute = this.absolute(path);
     let fd: number;
     try {
       fd = await syscalls.open(absolute, flags);
@@ -346,7 +349,8 @@ export class Root {
     }
   }
 
-  #absolute(path: FilePath | FolderPath): string {
+  /** Returns the absolute path of a file or folder. */
+  absolute(path: FilePath | FolderPath): string {
     return path === ROOT ? this.path : this.#prefix + withoutSlash(path);
   }
 
@@ -376,7 +380,7 @@ function requireAddressable(path: FilePath | FolderPath): void {
   if (mayBeTooLong && path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) {
     throw segmentTooLong(path);
   }
-  if (isReservedName(path.split('/', 1)[0] ?? '')) throw notFound(path);
+  if (isReservedName(path.split('/', 1)[0] ?? '') || hasStagingName(path)) throw notFound(path);
 }
 
 async function createIn(parent: Folder, name: string, folder: FolderPath): Promise<void> {

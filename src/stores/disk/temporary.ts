@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, readFile, readlink, rename, rm, stat, utimes } from 'node:fs/promises';
+import { lstat, readdir, readFile, readlink, rename, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
@@ -7,6 +7,7 @@ import { makeDurableFolder } from '../../system.ts';
 import { MoveRecords } from './move-records.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
 import type { Root } from './root.ts';
+import { removeTree } from './trees.ts';
 import { versionsIn } from './version-names.ts';
 
 /** The temporary files and folders of this process, on the file system of the root. */
@@ -107,7 +108,7 @@ export async function openTemporary(
     },
     async close() {
       for (const timer of timers) clearTimeout(timer);
-      await rm(folder, { recursive: true, force: true });
+      await removeIfPresent(folder);
     },
   };
 }
@@ -135,7 +136,9 @@ async function sweep(parent: string, { scope, recovered, log }: SweepOptions): P
   for (const name of await readdir(parent)) {
     if (!(await isAbandoned(parent, name, scope))) continue;
     await preserveMoved(join(parent, name), join(recovered, name), log);
-    await rm(join(parent, name), { recursive: true, force: true });
+    await removeIfPresent(join(parent, name)).catch((error: unknown) =>
+      log.error('A folder of temporary files could not be removed.', { folder: join(parent, name), err: error }),
+    );
   }
 }
 
@@ -156,6 +159,10 @@ async function preserveMoved(folder: string, recovered: string, log: DiskLog): P
       recovered: join(recovered, name),
     });
   }
+}
+
+async function removeIfPresent(folder: string): Promise<void> {
+  await removeTree(folder).catch(ignoreMissing);
 }
 
 function ignoreMissing(error: unknown): string[] {

@@ -3,7 +3,7 @@ import { lstat, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recordingTime } from '../../model/clock.ts';
-import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
+import { systemErrorCode } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
@@ -14,6 +14,7 @@ import { formatRecord } from '../trash-record.ts';
 import { renameTemporaryToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
+import { requireNoMounts, trashOnOtherFileSystem } from './mount-points.ts';
 import type { DiskLog } from './recovery.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
@@ -80,6 +81,8 @@ export class DiskTrash {
     { id: wanted, user }: { readonly id: KeptId; readonly user?: string | undefined },
     verify: (moved: BigIntStats) => void,
   ): Promise<TrashedItem> {
+    if ((await parent.stats()).dev !== this.#root.device) throw trashOnOtherFileSystem(path);
+    if (isFolder(path)) await requireNoMounts(this.#root.absolute(path), path);
     const deletedAt = new Date(recordingTime());
     const id = await this.#reserve(wanted, formatRecord({ path, deletedAt, user }));
     const [source, content] = [parent.at(nameOf(path)), this.#contentOf(id)];
@@ -87,7 +90,7 @@ export class DiskTrash {
       await rename(source, content);
     } catch (error) {
       await this.release(id);
-      throw systemErrorCode(error) === 'EXDEV' ? onOtherFileSystem(path, error) : error;
+      throw systemErrorCode(error) === 'EXDEV' ? trashOnOtherFileSystem(path, error) : error;
     }
     const stats = await lstat(content, { bigint: true });
     try {
@@ -194,6 +197,7 @@ export class DiskTrash {
   async purge(id: KeptId, options: Reporting & Cancellable = {}): Promise<void> {
     options.signal?.throwIfAborted();
     const { item, content } = await this.find(id);
+    if (isFolder(item.path)) await requireNoMounts(content, item.path);
     // The item disappears in one step. An interruption then leaves a temporary file or folder.
     const removed = await this.#temporary.name();
     await rename(content, removed).catch((error: unknown) => {
@@ -317,11 +321,6 @@ export class DiskTrash {
 async function renameUnlessUsed(from: string, to: string): Promise<void> {
   if ((await lstat(from)).isDirectory()) return rename(from, to);
   await renameTemporaryToNew(from, to);
-}
-
-function onOtherFileSystem(path: FilePath | FolderPath, cause: unknown): StoreError {
-  const message = `${quoted(path)} is on another file system than DISK_ROOT, so it can't be moved to the trash. Delete it permanently.`;
-  return new StoreError('unsupported', message, { cause });
 }
 
 /** Only the owner can read a record: it contains a username. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { lstat, mkdir, open, opendir, readdir, rmdir, unlink } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { lstat, mkdir, open, opendir, readdir, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { walkByLists } from '../../files/fallbacks.ts';
@@ -9,7 +10,8 @@ import { type FilePath, type FolderPath, MAX_PATH_BYTES, rebase } from '../../mo
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import { openDirHandle } from './folder.ts';
-import { copyOpenFile } from './metadata.ts';
+import { copyModeAndGroup, copyOpenFile } from './metadata.ts';
+import { mountPointsIn } from './mount-points.ts';
 import type { OpenFile, Root } from './root.ts';
 
 /** Maximum files of a folder that are copied at a time: the default size of libuv's thread pool. */
@@ -37,14 +39,26 @@ export async function copyTree(
     rebase(entry.path, from, to);
     if (entry.kind === 'file') await copyOne(entry);
   };
+  const folders: { readonly path: string; readonly stats: BigIntStats }[] = [];
+  const noteFolder = async (path: string, folder: FolderPath) => {
+    await using source = await root.openFolder(folder);
+    folders.push({ path, stats: await source.stats() });
+  };
   // The walk returns each folder before its files, so that folders are created before files are copied into them.
   const entries = async function* () {
     for await (const entry of walkByLists(list, from, { signal })) {
-      if (entry.kind === 'folder') await mkdir(join(copy, entry.path.slice(from.length)));
+      if (entry.kind === 'folder') {
+        const path = join(copy, entry.path.slice(from.length));
+        await mkdir(path);
+        await noteFolder(path, entry.path);
+      }
       yield entry;
     }
   };
   await concurrently(entries(), COPY_CONCURRENCY, copyEntry, signal);
+  await noteFolder(copy, from);
+  // Last: a folder can forbid changes.
+  for (const { path, stats } of folders) await copyModeAndGroup(path, stats);
   await syncFolders(copy);
 }
 
@@ -125,10 +139,14 @@ const MAX_REMOVE_ATTEMPTS = 10;
 
 /**
  * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the
- * opened folder. If another program creates a symbolic link there, only the link is removed, never its target.
+ * opened folder. If another program creates a symbolic link there, only the link is removed, never its target. Removes
+ * nothing if another file system is mounted in the folder, and never continues on another device.
  */
 export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
   const progress = onProgress && new ProgressCounter({ onProgress });
+  const [mounted] = await mountPointsIn(await realpath(folder));
+  if (mounted !== undefined) throw new Error(`Another file system is mounted at ${mounted}.`);
+  const { dev } = await lstat(folder);
 
   const removeFile = async (path: Buffer) => {
     const bytes = progress && (await lstat(path)).size;
@@ -138,6 +156,7 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
 
   const empty = async (path: Buffer): Promise<void> => {
     await using handle = await openDirHandle(path);
+    if ((await handle.stats()).dev !== dev) throw new Error(`Another file system is mounted below ${folder}.`);
     for (const child of await handle.children()) {
       const name = handle.at(child.name);
       if (!child.isDirectory()) await removeFile(name);

@@ -223,7 +223,8 @@ export class DiskVersions {
         await link(folder.at(nameOf(file)), path);
         break;
       } catch (error) {
-        if (areLinksRefused(error)) return keep ? this.#claimCopy(file, path) : path;
+        if (areLinksRefused(error) || systemErrorCode(error) === 'EXDEV')
+          return keep ? this.#claimCopy(file, path) : path;
         const code = systemErrorCode(error);
         if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
         if (!(await isPresent())) return undefined;

@@ -6,7 +6,7 @@ import type { ReportChanges } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import type { DiskLog } from './recovery.ts';
-import { RESERVED_FOLDER } from './reserved-names.ts';
+import { isStagingName, RESERVED_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
 
 /** Maximum watched folders. Each takes about 4 KiB of memory. */
@@ -154,7 +154,7 @@ export class DiskWatcher {
     // Listings omit such names.
     else if (!isUtf8(bytes)) return;
     const name = bytes?.toString() ?? '';
-    if (folder === ROOT && name === RESERVED_FOLDER) return;
+    if ((folder === ROOT && name === RESERVED_FOLDER) || isStagingName(name)) return;
     const names = this.#changed?.get(folder) ?? new Set();
     if (!names.has(name)) this.#changedNames++;
     this.#changed?.set(folder, names.add(name));
@@ -240,7 +240,8 @@ async function foldersIn(folder: Folder, path: FolderPath): Promise<string[]> {
   const names: string[] = [];
   await folder.readNames({ isLarge: false }, (entry) => {
     const name = entry.name.toString();
-    if (entry.isDirectory() && isUtf8(entry.name) && !(path === ROOT && name === RESERVED_FOLDER)) names.push(name);
+    const isOwn = (path === ROOT && name === RESERVED_FOLDER) || isStagingName(name);
+    if (entry.isDirectory() && isUtf8(entry.name) && !isOwn) names.push(name);
   });
   return names;
 }

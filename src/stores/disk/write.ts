@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { isDiskFull, isStoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
@@ -19,7 +19,8 @@ import { findFile, renameTemporaryToNew, renameToNew } from './atomic-rename.ts'
 import type { MaybePromise } from './blocking-budget.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { entryOf, setModified } from './metadata.ts';
+import { adoptMetadata, copyOpenFile, entryOf, setModified } from './metadata.ts';
+import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
 import type { Syscalls } from './syscalls.ts';
 import type { Temporary } from './temporary.ts';
@@ -158,10 +159,17 @@ export class DiskWriter {
     { modified, ...options }: CommitOptions & { modified?: Date | undefined },
   ): Promise<FileEntry> {
     const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
+    let isOnOtherFileSystem = false;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#renameTo(file, dated, options);
+        const entry = await this.#renameTo(file, dated, { ...options, isOnOtherFileSystem });
+        if (isOnOtherFileSystem) await rm(staged.path, { force: true });
+        return entry;
       } catch (error) {
+        if (isStoreError(error, 'other-file-system') && !isOnOtherFileSystem) {
+          isOnOtherFileSystem = true;
+          continue;
+        }
         // The folder was removed after it was opened. The next attempt creates it again.
         if (!isStoreError(error, 'not-found') || attempt === MAX_COMMIT_ATTEMPTS) throw error;
       }
@@ -178,18 +186,26 @@ export class DiskWriter {
     }
   }
 
-  async #renameTo(file: FilePath, { path, stats }: StagedFile, options: CommitOptions): Promise<FileEntry> {
+  async #renameTo(
+    file: FilePath,
+    staged: StagedFile,
+    { isOnOtherFileSystem, ...options }: CommitOptions & { isOnOtherFileSystem: boolean },
+  ): Promise<FileEntry> {
     const { condition, keep, onOutcome } = options;
     const etag = typeof condition === 'object' ? condition.etag : undefined;
     // A file that must exist needs no new folder.
     await using folder = await (etag === undefined ? this.#root.makeParent(file) : this.#openParent(file, condition));
     try {
       const present = await findFile(folder, file);
+      await using copy = isOnOtherFileSystem ? await copyInto(folder, staged) : undefined;
+      const { path, stats } = copy ?? staged;
+      await adoptMetadata(path, stats, present ?? (await folder.stats()));
       const target = folder.at(nameOf(file));
       let syncVersion: (() => Promise<void>) | undefined;
       if (condition === 'absent') {
         if (present) throw preconditionFailed(file);
-        await renameToNew(path, target, file, { temporary: this.#temporary });
+        if (copy) await renameTemporaryToNew(path, target);
+        else await renameToNew(path, target, file, { temporary: this.#temporary });
       } else if (keep || etag !== undefined) {
         const placement = {
           replace: () => folder.syscalls.rename(path, target),
@@ -203,6 +219,23 @@ export class DiskWriter {
     } catch (error) {
       throw systemErrorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);
     }
+  }
+}
+
+/**
+ * Copies a temporary file into a folder that is on another file system, under a name that no path can have. The caller must
+ * dispose of the copy, which removes it if it still has that name.
+ */
+async function copyInto(folder: Folder, { path, stats }: StagedFile): Promise<StagedFile & AsyncDisposable> {
+  const copy = folder.at(newStagingName());
+  const remove = () => rm(copy, { force: true });
+  try {
+    await using source = await open(path, 'r');
+    const copied = await copyOpenFile({ fd: source.fd, path, stats }, copy);
+    return { path: copy, stats: copied, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
   }
 }
 

@@ -119,6 +119,7 @@ describe('errors of the store', () => {
     'range-unsatisfiable': 416,
     'too-large': 413,
     denied: 403,
+    'other-file-system': 409,
     'not-undoable': 409,
     unsupported: 501,
     unavailable: 503,

@@ -124,6 +124,6 @@ function remedyOf(
 }
 
 /** The errors of items that can't be moved to the trash: on another file system than the trash, or on a full disk. */
-const NO_TRASH: readonly ProblemCode[] = ['unsupported', 'store-full'];
+const NO_TRASH: readonly ProblemCode[] = ['other-file-system', 'unsupported', 'store-full'];
 
 const pathsOf = (entries: readonly Entry[]) => entries.map(({ path }) => path);

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { newKeptId } from '../../src/model/kept-ids.ts';
+import { openDisk } from '../../src/stores/disk/disk.ts';
+import { removeTree } from '../../src/stores/disk/trees.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
+import { file, folder, ofKind, pathsIn, silentLog, textOf, upload } from '../contract/bytes.ts';
+import { mountBind, mountTmpfs } from '../faults/mounts.ts';
+import type { Need } from '../runner/needs.ts';
+
+export const needs: readonly Need[] = ['root'];
+
+/** The two kinds of mounts: a bind mount of the same file system has the same device number. */
+const MOUNTS = {
+  'another file system': (t: TestContext, path: string) => mountTmpfs(t, path, 'size=8m'),
+  'a bind mount of the same file system': async (t: TestContext, path: string) =>
+    mountBind(t, await temporaryFolder(t), path),
+};
+
+const options = { replace: false };
+
+for (const [name, mount] of Object.entries(MOUNTS)) {
+  describe(`A folder with ${name} mounted in it`, { concurrency: true }, () => {
+    const open = async (t: TestContext) => {
+      const root = await temporaryFolder(t);
+      const path = join(root, 'f/the mount');
+      await mkdir(path, { recursive: true });
+      assert.equal(await mount(t, path), undefined);
+      await writeFile(join(path, 'a'), 'old');
+      const { store } = await openDisk({ root, log: silentLog });
+      atEnd(t, () => store.close?.());
+      const textsOf = async (of: string) => {
+        const { versions } = await store.listVersions(file(of));
+        return Promise.all(versions.map(async ({ id }) => (await store.readVersion(file(of), id)).bytes?.toString()));
+      };
+      return { store, root, path, textsOf };
+    };
+
+    it('is not deleted, moved or replaced, and the error names the mount point', async (t) => {
+      const { store, root, path } = await open(t);
+      await store.createFolder(folder('g'));
+      const attempts = [
+        () => store.removeTree?.(folder('f')),
+        () => store.removeTree?.(folder('f/the mount')),
+        () => store.moveToTrash(folder('f'), { id: newKeptId() }),
+        () => store.moveFolder?.(folder('f'), folder('h'), options),
+        () => store.moveFolder?.(folder('g'), folder('f'), { replace: true }),
+        () => store.copyFolder?.(folder('g'), folder('f'), { replace: true, keep: {} }),
+      ];
+      for (const attempt of attempts) {
+        await assert.rejects(async () => attempt(), { code: 'contains-mount', message: /f\/the mount/ });
+      }
+      assert.equal(await readFile(join(path, 'a'), 'utf8'), 'old');
+      assert.deepEqual((await readdir(root)).toSorted(), ['.holdall', 'f', 'g']);
+      await assert.rejects(removeTree(join(root, 'f')), /mounted/);
+      assert.equal(await readFile(join(path, 'a'), 'utf8'), 'old');
+    });
+
+    it('is not purged after the mount moved into the trash with it', async (t) => {
+      const { store, root } = await open(t);
+      await store.createFolder(folder('later'));
+      const { id } = await store.moveToTrash(folder('later'), { id: newKeptId() });
+      const inTrash = join(root, '.holdall/trash', id);
+      assert.equal(await mount(t, inTrash), undefined);
+      await writeFile(join(inTrash, 'a'), 'old');
+      await assert.rejects(store.purgeTrashed(id), { code: 'contains-mount' });
+      assert.equal(await readFile(join(inTrash, 'a'), 'utf8'), 'old');
+    });
+
+    it('accepts uploads, replacements and conditional writes, and keeps versions', async (t) => {
+      const { store, path, textsOf } = await open(t);
+      await store.write(file('f/the mount/new/b'), upload('b'), {});
+      await store.write(file('f/the mount/c'), upload('c'), { condition: 'absent' });
+      await store.write(file('f/the mount/a'), upload('1'), {});
+      const { etag } = await store.write(file('f/the mount/a'), upload('2'), { keep: {} });
+      await store.write(file('f/the mount/a'), upload('3'), { keep: {}, condition: { etag } });
+      assert.deepEqual(await textsOf('f/the mount/a'), ['2', '1']);
+      const staged = await store.stage?.(upload('staged'));
+      await staged?.commit(file('f/the mount/d'), { type: 'text/plain' }, {});
+      await store.copy?.(file('f/the mount/d'), file('f/the mount/e'), options);
+      assert.deepEqual(
+        await pathsIn(store, 'f/the mount/'),
+        ['a', 'c', 'd', 'e', 'new/'].map((child) => `f/the mount/${child}`),
+      );
+      assert.equal(await textOf(store, 'f/the mount/a'), '3');
+      assert.deepEqual((await readdir(path)).toSorted(), ['a', 'c', 'd', 'e', 'new']);
+      const taken = store.write(file('f/the mount/c'), upload('x'), { condition: 'absent' });
+      await assert.rejects(taken, ofKind('condition-failed'));
+    });
+
+    it('moves nothing into the trash, and deletes permanently', async (t) => {
+      const { store, path } = await open(t);
+      await mkdir(join(path, 'sub'));
+      await writeFile(join(path, 'sub/b'), 'b');
+      for (const item of [file('f/the mount/a'), folder('f/the mount/sub')]) {
+        await assert.rejects(store.moveToTrash(item, { id: newKeptId() }), {
+          code: 'other-file-system',
+          message: /\?permanent=true/,
+        });
+      }
+      assert.deepEqual((await store.listTrash({})).items, []);
+      await assert.rejects(
+        store.move?.(file('f/the mount/a'), file('a'), options) ?? assert.fail(),
+        ofKind('other-file-system'),
+      );
+      await store.removeTree?.(folder('f/the mount/sub'));
+      const { etag } = await store.stat(file('f/the mount/a'));
+      await store.remove(file('f/the mount/a'), { ifMatch: etag });
+      assert.deepEqual(await readdir(path), []);
+    });
+  });
+}
+
+describe('A temporary file in a served folder', () => {
+  it('is never listed, and no path names it', async (t) => {
+    const root = await temporaryFolder(t);
+    const { store } = await openDisk({ root, log: silentLog });
+    atEnd(t, () => store.close?.());
+    const name = '.holdall~0b7f2a52-4c0c-4b52-9c43-5d4f3f2f0b1e';
+    await mkdir(join(root, 'f'));
+    await writeFile(join(root, 'f', name), 'x');
+    assert.deepEqual(await pathsIn(store, 'f/'), []);
+    for (const path of [`f/${name}`, `f/${name.toUpperCase()}`, `f/${name}/x`]) {
+      await assert.rejects(store.stat(file(path)), ofKind('not-found'));
+      await assert.rejects(store.write(file(path), upload('y'), {}), ofKind('not-found'));
+    }
+    assert.equal((await stat(join(root, 'f', name))).size, 1);
+  });
+});
