@@ -12,7 +12,9 @@ export const DISK = {
 
   stateFolder: ({ DISK_ROOT, STATE_DIR }) => STATE_DIR ?? join(resolve(DISK_ROOT), RESERVED_FOLDER),
 
-  async open({ DISK_ROOT, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log) {
+  async open({ DISK_ROOT, UMASK, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log) {
+    // Holdall's own files have modes of their own.
+    if (UMASK !== undefined) process.umask(UMASK);
     const { openDisk } = await import('./disk.ts');
     const { store, signingKey, ownFolder, root, names } = await openDisk({
       root: DISK_ROOT,
