@@ -128,15 +128,27 @@ function withMake(make: string | undefined, model: string | undefined): string |
 }
 
 async function readTime(photo: Directory, tag: number, offsetTag: number): Promise<string | undefined> {
-  const found = /^(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)$/.exec((await photo.text(tag)) ?? '');
+  const found = DATE_TIME.exec((await photo.text(tag)) ?? '');
   if (!found) return undefined;
-  const [, year, month, day, hour, minute, second] = found;
+  const [, year, month, day, hour, minute, second, zone] = found;
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   // `Date` accepts the 31st of each month, but returns another day.
   const time = new Date(`${local}Z`);
   if (Number(year) < 1 || Number.isNaN(time.getTime()) || time.toISOString() !== `${local}.000Z`) return undefined;
   const offset = (await photo.text(offsetTag)) ?? '';
-  return /^[+-](?:0\d|1[0-4]):[0-5]\d$/.test(offset) ? local + offset : local;
+  return local + (/^[+-](?:0\d|1[0-4]):[0-5]\d$/.test(offset) ? offset : offsetOf(zone));
+}
+
+/**
+ * A date and time, perhaps with a fraction of the second. EXIF has the offset from UTC in another tag, but some programs
+ * append it to the time.
+ */
+const DATE_TIME =
+  /^(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})? ?(Z|[+-](?:0\d|1[0-4]):?[0-5]\d)?$/;
+
+/** Returns the offset from UTC in a time as `+01:00`; empty without one. */
+function offsetOf(zone = ''): string {
+  return zone === 'Z' ? '+00:00' : zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2');
 }
 
 async function readLocation(position: Directory): Promise<Location | undefined> {

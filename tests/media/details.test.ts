@@ -138,6 +138,16 @@ test('has no details of other files and damaged headers', async () => {
   }
 });
 
+test('reads the offset from UTC that some programs append to the time', async () => {
+  const takenAt = async (time: string, offset = '') =>
+    (await readExif(bufferSource(tiff({ photo: { 0x9003: time, 0x9011: offset } }))))?.details.takenAt;
+  assert.equal(await takenAt('2025:01:14 18:31:30+0000'), '2025-01-14T18:31:30+00:00');
+  assert.equal(await takenAt('2025-01-14T18:31:30.25-09:30'), '2025-01-14T18:31:30-09:30');
+  assert.equal(await takenAt('2025:01:14 18:31:30Z'), '2025-01-14T18:31:30+00:00');
+  assert.equal(await takenAt('2025:01:14 18:31:30+0000', '+02:00'), '2025-01-14T18:31:30+02:00');
+  assert.equal(await takenAt('2025:01:14 18:31:30+9900'), undefined);
+});
+
 test('omits values of EXIF data that can not be true', async () => {
   const read = async (...parts: Parameters<typeof tiff>) => (await readExif(bufferSource(tiff(...parts))))?.details;
   for (const time of [
