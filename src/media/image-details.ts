@@ -1,3 +1,4 @@
+import { constants, gunzipSync } from 'node:zlib';
 import { type ByteSource, bufferSource } from './byte-source.ts';
 import { type PhotoDetails, readExif } from './exif.ts';
 import { readHeifHeader } from './heif-header.ts';
@@ -161,7 +162,7 @@ const SVG_SEARCH_BYTES = 4096;
 
 /** Reads the size of an SVG in pixels: its `width` and `height` without a relative unit, or its `viewBox`. */
 async function readSvg(source: ByteSource): Promise<ImageHeader | undefined> {
-  const text = (await source.bytes(0, SVG_SEARCH_BYTES)).toString('latin1');
+  const text = unzipped(await source.bytes(0, SVG_SEARCH_BYTES)).toString('latin1', 0, SVG_SEARCH_BYTES);
   const root = /<svg\s([^<>]*)>/i.exec(text)?.[1];
   if (root === undefined) return undefined;
   const attributes = new Map(root.matchAll(ATTRIBUTE).map(([, name = '', value = '']) => [name, value.trim()]));
@@ -181,6 +182,16 @@ async function readSvg(source: ByteSource): Promise<ImageHeader | undefined> {
     height: height ?? (width === undefined ? boxHeight : width / ratio),
   };
   return { width: Math.round(size.width), height: Math.round(size.height) };
+}
+
+/** Returns the beginning of a file, decompressed if it is compressed by gzip: at most 1,032 times its bytes. */
+function unzipped(start: Buffer): Buffer {
+  if (start[0] !== 0x1f || start[1] !== 0x8b) return start;
+  try {
+    return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH });
+  } catch {
+    return Buffer.alloc(0);
+  }
 }
 
 /** Matches an attribute of an XML element, without spaces around its `=`. */

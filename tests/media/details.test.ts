@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import sharp, { type Exif, type Sharp } from 'sharp';
 import { bufferSource, fileSource } from '../../src/media/byte-source.ts';
 import { readExif } from '../../src/media/exif.ts';
@@ -107,6 +108,16 @@ test('reads the size of an SVG from its attributes or its view box', async () =>
     ['width="1e99" height="8"', undefined],
   ];
   for (const [attributes, size] of sizes) assert.deepEqual(await detailsOf(svg('<g/>', attributes)), size, attributes);
+});
+
+test('reads the size of a compressed SVG, also of one that is larger than the part that is read', async () => {
+  const noise = Array.from({ length: 20_000 }, (_, index) => `<!--${(index * 7919) % 9973}-->`).join('');
+  const image = gzipSync(svg(noise));
+  assert.ok(image.length > 8192);
+  assert.deepEqual(await detailsOf(image), { width: 600, height: 400 });
+  assert.deepEqual(await detailsOf(gzipSync(svg('<g/>'))), { width: 600, height: 400 });
+  assert.equal(await detailsOf(Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3])), undefined);
+  assert.equal(await detailsOf(gzipSync(Buffer.alloc(1e8))), undefined);
 });
 
 test('has no details of other files and damaged headers', async () => {

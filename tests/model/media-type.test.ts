@@ -11,6 +11,8 @@ describe('mediaTypeOf', () => {
       ['a.tar.gz', 'application/gzip'],
       ['a.html', 'text/html'],
       ['a.svg', 'image/svg+xml'],
+      ['a.svgz', 'image/svg+xml'],
+      ['a.jfif', 'image/jpeg'],
       ['a.webp', 'image/webp'],
       ['a.avif', 'image/avif'],
       ['a.pdf', 'application/pdf'],

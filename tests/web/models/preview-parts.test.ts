@@ -7,6 +7,7 @@ import { parseTable } from '../../../web/src/features/viewer/table/parse-table.t
 import { type ColumnOrder, sortRows } from '../../../web/src/features/viewer/table/sort-rows.ts';
 import { BidiLimit, bidiPartsOf } from '../../../web/src/features/viewer/text/bidi-parts.ts';
 import { blocksOf, createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
+import { familyOf, hasThumbnail } from '../../../web/src/platform/file-kinds.ts';
 import { isEditable, previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
 import { typeLabel } from '../../../web/src/platform/type-names.ts';
 import { textOf, withoutIsolates } from './languages.ts';
@@ -48,6 +49,8 @@ test('The preview of a file is chosen by its media type, otherwise by its extens
   for (const [name, contentType, size, kind] of [
     ['a.jpg', 'image/jpeg', 9e9, 'image'],
     ['a.jpg', 'application/octet-stream', 1, 'image'],
+    ['a.jfif', 'image/pjpeg', 1, 'image'],
+    ['a.jfif', 'application/octet-stream', 1, 'image'],
     ['a.psd', 'image/vnd.adobe.photoshop', 1, 'none'],
     ['a.svg', 'image/svg+xml', 1, 'image'],
     ['a.svg', 'application/octet-stream', 1, 'text'],
@@ -73,6 +76,21 @@ test('The preview of a file is chosen by its media type, otherwise by its extens
   ] as const) {
     const entry = { type: 'file', name, path: name, size, contentType, modified: null, etag: '' } as const;
     assert.equal(previewKindOf(entry), kind, `${name} ${contentType} ${size}`);
+  }
+});
+
+test('JPEG files of Windows are images with thumbnails', () => {
+  for (const contentType of ['image/jpeg', 'image/pjpeg']) {
+    const entry = {
+      type: 'file',
+      name: 'a.jfif',
+      path: 'a.jfif',
+      size: 1,
+      contentType,
+      modified: null,
+      etag: '',
+    } as const;
+    assert.deepEqual([familyOf(entry), hasThumbnail(entry)], ['image', true]);
   }
 });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { isLightSvg } from '../../../web/src/features/viewer/image/svg-cost.ts';
+import { unzipped } from '../../../web/src/features/viewer/image/unzipped.ts';
 import { NESTED_SVG } from '../samples.ts';
 
 /** A drawing with the usual constructs of drawing programs. */
@@ -76,3 +78,19 @@ function rects(pattern: string): string {
 function chain(level: (id: string, inner: string) => string): string {
   return Array.from({ length: 8 }, (_, index) => level(`p${index + 1}`, `p${index}`)).join('') + rects('p8');
 }
+
+describe('The bytes of an SVG', () => {
+  const plain = Buffer.from(svg('<rect/>'));
+
+  it('are decompressed, up to a limit', async () => {
+    assert.deepEqual(await unzipped(plain, 1e6), plain);
+    assert.deepEqual(Buffer.from((await unzipped(gzipSync(plain), plain.length)) ?? []), plain);
+    assert.equal(await unzipped(gzipSync(plain), plain.length - 1), undefined);
+    assert.equal(await unzipped(gzipSync(Buffer.alloc(1e8)), 1e6), undefined);
+  });
+
+  it('are not shown if they are damaged', async () => {
+    assert.equal(await unzipped(gzipSync(plain).subarray(0, -10), 1e6), undefined);
+    assert.equal(await unzipped(Buffer.from([0x1f, 0x8b, 1, 2, 3]), 1e6), undefined);
+  });
+});

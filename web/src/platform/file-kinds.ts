@@ -54,7 +54,7 @@ export function familyOf(entry: Entry): Family {
 
 /** Media types and extensions. The first match decides. `video/mp2t` is usually TypeScript. */
 const FAMILIES: readonly (readonly [Family, RegExp, RegExp])[] = [
-  ['image', /^image\//, /^(jpe?g|png|gif|webp|avif|hei[cf]|jxl|tiff?|bmp|svg|raw|dng|cr[23]|nef|arw|psd)$/],
+  ['image', /^image\//, /^(jpe?g|jfif|png|gif|webp|avif|hei[cf]|jxl|tiff?|bmp|svgz?|raw|dng|cr[23]|nef|arw|psd)$/],
   ['video', /^video\/(?!mp2t)/, /^(mp4|m4v|mov|mkv|webm|avi|ogv)$/],
   ['audio', /^audio\//, /^(mp3|m4a|wav|flac|ogg|opus|aac)$/],
   ['font', /^font\/|font-/, /^(ttf|otf|woff2?)$/],
@@ -81,7 +81,7 @@ const FAMILIES: readonly (readonly [Family, RegExp, RegExp])[] = [
 ];
 
 /** Media types for which the service creates thumbnails, and the maximum size of a source image in bytes. */
-const THUMBNAIL_TYPES = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
+const THUMBNAIL_TYPES = /^image\/(p?jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
 const MAX_THUMBNAIL_BYTES = 50e6;
 
 /** Returns whether the entry is an image of which the service creates a thumbnail. */

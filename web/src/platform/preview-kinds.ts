@@ -87,7 +87,7 @@ const MEDIA_KINDS: readonly (readonly [PreviewKind, RegExp, RegExp])[] = [
   [
     'image',
     /^image\/(p?jpeg|jpg|a?png|x-png|webp|gif|avif|svg\+xml|bmp|x-ms-bmp|x-icon|vnd\.microsoft\.icon|tiff|hei[cf]|jxl)$/,
-    /^(jpe?g|png|webp|gif|avif|bmp|ico)$/,
+    /^(jpe?g|jfif|png|webp|gif|avif|bmp|ico)$/,
   ],
   ['video', /^video\//, /^(mp4|m4v|webm|mov|mkv|ogv)$/],
   ['audio', /^(audio\/|application\/ogg$)/, /^(mp3|m4a|wav|flac|ogg|oga|opus|aac)$/],

@@ -15,7 +15,7 @@ import { type PreviewProps, useTools, type ViewerState, type ViewerTool } from '
 import { WorkerNotLoaded } from '../worker/run-job.ts';
 import { PictureElement } from './picture-element.tsx';
 import { isRarelySupported, isSmaller, type Picture, pictureOf, picturesOf } from './pictures.ts';
-import { readLightSvg } from './read-svg.ts';
+import { readSvg } from './read-svg.ts';
 import { useRotation } from './rotation.ts';
 import { type Size, type Surface, sizeOfPicture } from './surface.ts';
 import { useZoom, type ZoomControl } from './zoom.ts';
@@ -53,12 +53,13 @@ function SvgImage({ entry, viewer, onFail }: Omit<PhotoProps, 'picture'>) {
   const service = useService();
   const { text } = useFullLanguage();
   const [isForced, setForced] = useState(false);
-  const loaded = useLoaded((signal) => readLightSvg(service, entry, signal));
-  const light = loaded.state === 'ready' ? loaded.value : undefined;
-  const source = useMemo(() => light && URL.createObjectURL(light), [light]);
+  const loaded = useLoaded((signal) => readSvg(service, entry, signal));
+  const file = loaded.state === 'ready' ? loaded.value : undefined;
+  const source = useMemo(() => file && URL.createObjectURL(file.image), [file]);
   useEffect(() => () => source && URL.revokeObjectURL(source), [source]);
 
-  const shown = isForced ? contentUrl(urls, entry) : source;
+  const drawn = file && (file.isLight || isForced) ? source : undefined;
+  const shown = drawn ?? (isForced ? contentUrl(urls, entry) : undefined);
   if (shown !== undefined) return <Photo {...{ entry, viewer, onFail }} picture={{ url: shown, width: undefined }} />;
   if (loaded.state === 'loading') return <Loading />;
   if (loaded.state === 'failed') return <SvgProblem entry={entry} error={loaded.error} onRetry={loaded.retry} />;
