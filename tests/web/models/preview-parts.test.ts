@@ -314,6 +314,24 @@ test('Rows are sorted by numbers in any notation, or as people sort texts, and e
   assert.deepEqual([...sortRows({ ...equal, isDescending: true })], [0, 2, 1, 3]);
 });
 
+test('Versions, addresses and dates of a table are sorted as such', () => {
+  const sorted = (cells: readonly string[], locale = 'en') => {
+    const { rows, columns } = parseTable(['name', ...cells.map((cell) => `"${cell}"`)].join('\n'), false);
+    const column = rows.map(([cell = '']) => cell);
+    const isNumeric = columns[0]?.isNumeric ?? false;
+    return [...sortRows({ cells: column, isNumeric, isDescending: false, locale })].map((index) => column[index]);
+  };
+  const versions = ['1.2.0', '1.9.3', '1.10.0', '2.0.0'];
+  const addresses = ['9.255.255.255', '10.0.0.2', '10.0.0.10', '192.168.1.10'];
+  const dates = ['31.01.2024', '02.01.2025', '15.06.2025', '15.06.2025 09:30', '1.12.2025'];
+  for (const cells of [versions, addresses, dates]) assert.deepEqual(sorted(cells.toReversed()), cells);
+  // The part above 12 is the day. Otherwise, the language decides.
+  assert.deepEqual(sorted(['02/01/2025', '01/30/2025'], 'de'), ['01/30/2025', '02/01/2025']);
+  assert.deepEqual(sorted(['02/01/2025', '01/02/2025'], 'en-US'), ['01/02/2025', '02/01/2025']);
+  assert.deepEqual(sorted(['01/02/2025', '02/01/2025'], 'en-GB'), ['02/01/2025', '01/02/2025']);
+  assert.deepEqual(sorted(['02.01.2025', 'soon', '01.02.2025']), ['01.02.2025', '02.01.2025', 'soon']);
+});
+
 test('Zooming keeps the point under the pointer, within the image', () => {
   const frame = {
     stage: { width: 1000, height: 800 },

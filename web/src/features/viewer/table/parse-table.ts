@@ -61,8 +61,17 @@ function lineLength(cell: string): number {
   );
 }
 
-/** Returns whether a cell is empty or a number in any notation: `1,000.5`, `-1 000`, `12 %`. */
+/** Returns whether a cell is empty or a number in any notation: `1,000.5`, `1.000,5`, `-1 000`, `12 %`. */
 function isNumericCell(cell: string): boolean {
   const value = cell.trim();
-  return value === '' || (/^[-+]?[\d.,\s]+%?$/.test(value) && /\d/.test(value));
+  return value === '' || (value.length <= MAX_NUMBER_LENGTH && NUMBER.test(value));
 }
+
+const MAX_NUMBER_LENGTH = 50;
+
+/**
+ * Digits in groups of three after dots, commas or spaces, or without groups. Versions (`1.10.0`), IP addresses and dates
+ * (`02.01.2025`) have other groups. Commas can also separate two digits, as in India.
+ */
+const NUMBER =
+  /^[-+]?(?:\d{1,3}(?:\.\d{3})+(?:,\d*)?|\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d*)?|\d{1,3}(?:\s\d{3})+(?:[.,]\d*)?|\d+(?:[.,]\d*)?|[.,]\d+)\s?%?$/;

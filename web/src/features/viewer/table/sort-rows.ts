@@ -12,7 +12,7 @@ export interface ColumnOrder {
  * directions.
  */
 export function sortRows({ cells, isNumeric, isDescending, locale }: ColumnOrder): Uint32Array {
-  const ranks = isNumeric ? cells.map(numberOf) : ranksOf(cells, locale);
+  const ranks = isNumeric ? cells.map(numberOf) : (datesOf(cells, locale) ?? ranksOf(cells, locale));
   const sign = isDescending ? -1 : 1;
   const rankOf = (index: number) => ranks[index] ?? Number.NaN;
   return Uint32Array.from(cells.keys()).toSorted((left, right) => {
@@ -21,6 +21,33 @@ export function sortRows({ cells, isNumeric, isDescending, locale }: ColumnOrder
       return Number(Number.isNaN(one)) - Number(Number.isNaN(other)) || left - right;
     return sign * (one - other) || left - right;
   });
+}
+
+/** A date that ends with a year of four digits, and perhaps a time. Dates that begin with the year are sorted as texts. */
+const DATE = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:,? (\d{1,2}):(\d\d)(?::(\d\d))?)?$/;
+
+/** Returns the cells as numbers in the order of their dates, `NaN` for an empty one; undefined if a cell is no date. */
+function datesOf(cells: readonly string[], locale: string): readonly number[] | undefined {
+  const dates: (readonly [separator: string, ...parts: number[]] | undefined)[] = [];
+  for (const cell of cells) {
+    const [, first, separator = '', ...parts] = DATE.exec(cell.trim()) ?? [];
+    if (first === undefined && cell.trim() !== '') return undefined;
+    dates.push(first === undefined ? undefined : [separator, ...[first, ...parts].map((part = '0') => Number(part))]);
+  }
+  const isMonthFirst = dates.some((date) => date?.[0] === '/') && isMonthFirstIn(dates, locale);
+  return dates.map((date) => {
+    if (!date) return Number.NaN;
+    const [, first = 0, second = 0, year = 0, hours = 0, minutes = 0, seconds = 0] = date;
+    const [month, day] = isMonthFirst ? [first, second] : [second, first];
+    return Date.UTC(year, month - 1, day, hours, minutes, seconds);
+  });
+}
+
+/** Returns whether the month is first: a part above 12 is a day. Without one, the rules of the language apply. */
+function isMonthFirstIn(dates: readonly (readonly [string, ...number[]] | undefined)[], locale: string): boolean {
+  if (dates.some((date) => (date?.[1] ?? 0) > 12)) return false;
+  if (dates.some((date) => (date?.[2] ?? 0) > 12)) return true;
+  return new Intl.DateTimeFormat(locale).formatToParts().find(({ type }) => /day|month/.test(type))?.type === 'month';
 }
 
 /** Returns the position of each cell among the different ones, as people sort them; `NaN` for an empty one. */
