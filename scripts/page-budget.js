@@ -42,6 +42,8 @@ const ON_DEMAND = {
   'office-preview': 12_900,
   'open-tray': 6_100,
   palette: 6_500,
+  // The parser of HTML, for Markdown that contains some.
+  'parse-html': 56_000,
   'quick-look': 8_400,
   'rotate-photo': 3_400,
   'qr-code': 4_100,

@@ -117,6 +117,8 @@ test('Markdown runs no scripts of a hostile file, and links to files, folders an
   const text = '# Top\n\n[file](b.txt) [folder](sub/) [up](../) [root](/c.txt) [below](#far-below)\n\n## Far below\n';
   const files = {
     'a/notes/x.md': HOSTILE_MARKDOWN,
+    // The image of the file fails, so that its handler would run.
+    'a/notes/x': 'no image',
     'a/notes/y.md': text,
     'a/notes/b.txt': 'the file b',
     'a/notes/sub/s.txt': 's',

@@ -10,8 +10,8 @@ import { textOf as pageTextOf } from './languages.ts';
 
 const LABELS = { footnotes: 'Footnotes', backToText: 'Back to text' };
 
-function parse(text: string, labels = LABELS): Root {
-  const tree = renderableMarkdown(text, labels);
+async function parse(text: string, labels = LABELS): Promise<Root> {
+  const tree = await renderableMarkdown(text, labels);
   assert.ok(tree && tree !== 'nothing');
   return tree;
 }
@@ -29,8 +29,8 @@ function textOf(node: Nodes): string {
 const named = (tree: Nodes, name: string) => elementsOf(tree).filter(({ tagName }) => tagName === name);
 
 describe('Rendered Markdown', () => {
-  it('shows bidirectional control characters in code as code points', () => {
-    const tree = parse('`a\u202eb` and\u202e prose\n\n```js\nlet a = "\u2066";\n```\n');
+  it('shows bidirectional control characters in code as code points', async () => {
+    const tree = await parse('`a\u202eb` and\u202e prose\n\n```js\nlet a = "\u2066";\n```\n');
     const controls = named(tree, 'span').filter(({ properties }) => 'dataCode' in properties);
     assert.deepEqual(
       controls.map((control) => [textOf(control), control.properties['dataCode']]),
@@ -41,31 +41,56 @@ describe('Rendered Markdown', () => {
     );
   });
 
-  it('drops all HTML, event handlers, styles and script URLs of a hostile file', () => {
-    const tree = parse(HOSTILE_MARKDOWN);
+  it('drops active elements, event handlers, styles, classes and script URLs of a hostile file', async () => {
+    const tree = await parse(HOSTILE_MARKDOWN);
     const elements = elementsOf(tree);
     const allowed =
-      'h2 p strong code a table thead tbody tr th td ul li input pre img br em del blockquote ol hr section sup span';
+      'h2 p strong code a table thead tbody tr th td ul li input pre img br em del blockquote ol hr section sup span div';
     assert.deepEqual(
       elements.map(({ tagName }) => tagName).filter((name) => !allowed.split(' ').includes(name)),
       [],
     );
     const properties = elements.flatMap(({ properties: each }) => Object.keys(each));
     assert.deepEqual(
-      properties.filter((name) => /^on|^style$|^srcdoc$/i.test(name)),
+      properties.filter((name) => /^on|^style$|^srcdoc$|^srcset$|^action$|^name$/i.test(name)),
       [],
     );
     const links = named(tree, 'a').map(({ properties: { href } }) => href);
     assert.deepEqual([...new Set(links)], ['https://example.org/', undefined]);
     assert.deepEqual(
       named(tree, 'img').map(({ properties: { src } }) => src),
-      ['https://attacker.example/pixel.png', '../photos/coast.jpg'],
+      ['x', 'https://attacker.example/pixel.png', '../photos/coast.jpg'],
     );
-    assert.ok(!textOf(tree).includes('over everything'));
+    assert.deepEqual(
+      named(tree, 'div').map((div) => [textOf(div), div.properties]),
+      [['over everything', { id: 'user-content-page' }]],
+    );
+    assert.doesNotMatch(textOf(tree), /display: none|alert\('(?:script|frame|svg)'\)/);
   });
 
-  it('gives lists, quotes and tables the direction of their text, unless they are in another one', () => {
-    const tree = parse('> words\n>\n> - item\n\n- item\n\nwords\n\n| a |\n| - |\n| b |\n');
+  it('shows harmless HTML: line breaks, keys, details and images', async () => {
+    const tree = await parse(
+      [
+        'line one<br>line two\n\n| a | b |\n|---|---|\n| x<br>y | <kbd>Ctrl</kbd> |\n',
+        '<details><summary>More</summary>\n\nhidden *text*\n\n</details>\n',
+        '<p align="center"><picture><source srcset="b.jpg"><img src="orient1.jpg" width="100"></picture></p>\n',
+        '<h1>Raw heading</h1>\n',
+      ].join('\n'),
+    );
+    assert.equal(named(tree, 'br').length, 2);
+    assert.deepEqual(named(tree, 'kbd').map(textOf), ['Ctrl']);
+    assert.deepEqual(named(tree, 'summary').map(textOf), ['More']);
+    assert.match(named(tree, 'details').map(textOf).join(), /hidden text/);
+    assert.deepEqual(
+      named(tree, 'img').map(({ properties }) => properties),
+      [{ src: 'orient1.jpg', width: 100 }],
+    );
+    assert.deepEqual([...named(tree, 'source'), ...named(tree, 'h1')], []);
+    assert.equal(named(tree, 'h2')[0]?.properties['id'], 'user-content-raw-heading');
+  });
+
+  it('gives lists, quotes and tables the direction of their text, unless they are in another one', async () => {
+    const tree = await parse('> words\n>\n> - item\n\n- item\n\nwords\n\n| a |\n| - |\n| b |\n');
     const directions = elementsOf(tree)
       .filter(({ tagName }) => /^(blockquote|ul|p|table)$/.test(tagName))
       .map(({ tagName, properties: { dir } }) => [tagName, dir]);
@@ -79,8 +104,8 @@ describe('Rendered Markdown', () => {
     ]);
   });
 
-  it('keeps the harmless part of a hostile file', () => {
-    const tree = parse(HOSTILE_MARKDOWN);
+  it('keeps the harmless part of a hostile file', async () => {
+    const tree = await parse(HOSTILE_MARKDOWN);
     const [heading] = named(tree, 'h2');
     assert.ok(heading);
     assert.equal(textOf(heading), 'Harmless heading');
@@ -88,7 +113,7 @@ describe('Rendered Markdown', () => {
     assert.deepEqual(named(tree, 'strong').map(textOf), ['bold words']);
     assert.deepEqual(named(tree, 'td').map(textOf), ['one', '1']);
     assert.deepEqual(
-      named(tree, 'input').map(({ properties: { checked } }) => checked),
+      named(tree, 'input').map(({ properties: { checked } }) => Boolean(checked)),
       [true, false],
     );
     const [fence] = named(tree, 'pre');
@@ -97,9 +122,9 @@ describe('Rendered Markdown', () => {
     assert.ok(elementsOf(fence).some(({ properties: { className } }) => String(className).includes('hljs-name')));
   });
 
-  it('links only to web pages, mail addresses, files and headings', () => {
-    const hrefOf = (destination: string) =>
-      named(parse(`[link](${destination})`), 'a').map(({ properties: { href } }) => href)[0];
+  it('links only to web pages, mail addresses, files and headings', async () => {
+    const hrefOf = async (destination: string) =>
+      named(await parse(`[link](${destination})`), 'a').map(({ properties: { href } }) => href)[0];
     for (const destination of [
       'https://x.example/',
       'http://x.example/',
@@ -108,7 +133,7 @@ describe('Rendered Markdown', () => {
       '/c',
       '#d',
     ]) {
-      assert.equal(hrefOf(destination), destination);
+      assert.equal(await hrefOf(destination), destination);
     }
     for (const destination of [
       'javascript:alert(1)',
@@ -118,12 +143,12 @@ describe('Rendered Markdown', () => {
       'file:///etc/passwd',
       'blob:https://x.example/1',
     ]) {
-      assert.equal(hrefOf(destination), undefined, destination);
+      assert.equal(await hrefOf(destination), undefined, destination);
     }
   });
 
-  it('gives each heading an ID of its own, one level below the heading of the page', () => {
-    const tree = parse('# Top\n\n## Far below\n\n## Far below\n\n###### 深い 見出し!\n');
+  it('gives each heading an ID of its own, one level below the heading of the page', async () => {
+    const tree = await parse('# Top\n\n## Far below\n\n## Far below\n\n###### 深い 見出し!\n');
     const headings = elementsOf(tree).filter(({ tagName }) => /^h\d$/.test(tagName));
     assert.deepEqual(
       headings.map(({ tagName, properties: { id } }) => `${tagName} ${id}`),
@@ -136,8 +161,8 @@ describe('Rendered Markdown', () => {
     );
   });
 
-  it('omits front matter, and decodes character references', () => {
-    const tree = parse('---\ntitle: x\n---\n&copy; 2026\n');
+  it('omits front matter, and decodes character references', async () => {
+    const tree = await parse('---\ntitle: x\n---\n&copy; 2026\n');
     assert.equal(textOf(tree).trim(), '© 2026');
   });
 
@@ -147,32 +172,33 @@ describe('Rendered Markdown', () => {
       ['zh-Hans', '脚注', '返回正文'],
     ] as const) {
       const { footnotes, backToText } = (await pageTextOf(tag)).previews;
-      const tree = parse('Words[^1]\n\n[^1]: The note\n', { footnotes, backToText });
+      const tree = await parse('Words[^1]\n\n[^1]: The note\n', { footnotes, backToText });
       assert.ok(named(tree, 'h3').some((element) => textOf(element) === heading));
       assert.ok(named(tree, 'a').some(({ properties }) => properties['ariaLabel'] === back));
     }
   });
 
-  it('highlights code of a known language', () => {
-    const tree = parse(
+  it('highlights code of a known language', async () => {
+    const tree = await parse(
       `${'# Heading\n\nSome *words* with a [link](b.txt).\n\n'.repeat(300)}\n\`\`\`js\nconst a = 1;\n\`\`\`\n`,
     );
     assert.equal(named(tree, 'h2').length, 300);
     const keywords = elementsOf(tree).filter(({ properties }) => String(properties['className']).includes('keyword'));
     assert.deepEqual(keywords.map(textOf), ['const']);
-    assert.equal(named(parse('```nonsense\nconst a = 1;\n```'), 'span').length, 0);
+    assert.equal(named(await parse('```nonsense\nconst a = 1;\n```'), 'span').length, 0);
   });
 
-  it('is undefined above the limits of elements and depth', () => {
-    assert.equal(renderableMarkdown('[a](b) '.repeat(10_100), LABELS), undefined);
-    assert.equal(renderableMarkdown(`${'> '.repeat(1_000)}x`, LABELS), undefined);
+  it('is undefined above the limits of elements and depth', async () => {
+    assert.equal(await renderableMarkdown('[a](b) '.repeat(10_100), LABELS), undefined);
+    assert.equal(await renderableMarkdown(`${'> '.repeat(1_000)}x`, LABELS), undefined);
     const nested = Array.from({ length: 100 }, (_, depth) => `${'  '.repeat(depth)}- x`).join('\n');
-    assert.equal(renderableMarkdown(nested, LABELS), undefined);
+    assert.equal(await renderableMarkdown(nested, LABELS), undefined);
   });
 
-  it('is "nothing" for a file that contains only HTML', () => {
-    assert.equal(renderableMarkdown('<div>\n<p>tags</p>\n</div>\n', LABELS), 'nothing');
-    assert.notEqual(renderableMarkdown('![](a.jpg)\n', LABELS), 'nothing');
+  it('is "nothing" for a file of HTML that shows nothing', async () => {
+    assert.equal(await renderableMarkdown('<div>\n<!-- words -->\n<style>p {}</style>\n</div>\n', LABELS), 'nothing');
+    assert.notEqual(await renderableMarkdown('<div>\n<p>words</p>\n</div>\n', LABELS), 'nothing');
+    assert.notEqual(await renderableMarkdown('![](a.jpg)\n', LABELS), 'nothing');
   });
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { examineSvg } from '../../../web/src/features/viewer/image/examine-svg.ts';
 import { isLightSvg } from '../../../web/src/features/viewer/image/svg-cost.ts';
-import { unzipped } from '../../../web/src/features/viewer/image/unzipped.ts';
 import { NESTED_SVG } from '../samples.ts';
 
 /** A drawing with the usual constructs of drawing programs. */
@@ -81,16 +81,19 @@ function chain(level: (id: string, inner: string) => string): string {
 
 describe('The bytes of an SVG', () => {
   const plain = Buffer.from(svg('<rect/>'));
+  const zipped = gzipSync(plain);
 
   it('are decompressed, up to a limit', async () => {
-    assert.deepEqual(await unzipped(plain, 1e6), plain);
-    assert.deepEqual(Buffer.from((await unzipped(gzipSync(plain), plain.length)) ?? []), plain);
-    assert.equal(await unzipped(gzipSync(plain), plain.length - 1), undefined);
-    assert.equal(await unzipped(gzipSync(Buffer.alloc(1e8)), 1e6), undefined);
+    assert.deepEqual(await examineSvg(plain), { bytes: plain, isLight: true });
+    const examined = await examineSvg(zipped, plain.length);
+    assert.deepEqual([Buffer.from(examined?.bytes ?? []), examined?.isLight], [plain, true]);
+    assert.equal(await examineSvg(zipped, plain.length - 1), undefined);
+    assert.equal(await examineSvg(gzipSync(Buffer.alloc(1e8))), undefined);
+    assert.equal((await examineSvg(gzipSync(NESTED_SVG)))?.isLight, false);
   });
 
   it('are not shown if they are damaged', async () => {
-    assert.equal(await unzipped(gzipSync(plain).subarray(0, -10), 1e6), undefined);
-    assert.equal(await unzipped(Buffer.from([0x1f, 0x8b, 1, 2, 3]), 1e6), undefined);
+    assert.equal(await examineSvg(zipped.subarray(0, -10)), undefined);
+    assert.equal(await examineSvg(Buffer.from([0x1f, 0x8b, 1, 2, 3])), undefined);
   });
 });

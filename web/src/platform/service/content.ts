@@ -1,3 +1,4 @@
+import { readStart } from '../read-start.ts';
 import { errorOfResponse } from './request.ts';
 import { asServiceError, isAbort, serviceErrorOf } from './service-error.ts';
 
@@ -61,21 +62,4 @@ async function request(url: string, options: RequestInit & { readonly signal: Ab
 
 async function readRange({ body }: Response, from: number, length: number): Promise<Uint8Array> {
   return new Uint8Array(await (await readStart(body, from + length)).slice(from, from + length).arrayBuffer());
-}
-
-/** Reads a stream until it has at least `length` bytes or ends, and cancels the rest. */
-export async function readStart(stream: ReadableStream<Uint8Array<ArrayBuffer>> | null, length: number): Promise<Blob> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  const reader = stream?.getReader();
-  try {
-    for (let size = 0; reader && size < length; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      chunks.push(value);
-      size += value.length;
-    }
-  } finally {
-    await reader?.cancel();
-  }
-  return new Blob(chunks);
 }

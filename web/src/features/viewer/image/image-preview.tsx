@@ -55,7 +55,8 @@ function SvgImage({ entry, viewer, onFail }: Omit<PhotoProps, 'picture'>) {
   const [isForced, setForced] = useState(false);
   const loaded = useLoaded((signal) => readSvg(service, entry, signal));
   const file = loaded.state === 'ready' ? loaded.value : undefined;
-  const source = useMemo(() => file && URL.createObjectURL(file.image), [file]);
+  // The examined bytes: the file can be replaced in the meantime.
+  const source = useMemo(() => file && URL.createObjectURL(svgOf(file.bytes)), [file]);
   useEffect(() => () => source && URL.revokeObjectURL(source), [source]);
 
   const drawn = file && (file.isLight || isForced) ? source : undefined;
@@ -67,6 +68,8 @@ function SvgImage({ entry, viewer, onFail }: Omit<PhotoProps, 'picture'>) {
   const action = <Button onClick={() => setForced(true)}>{showAnyway}</Button>;
   return <NoPreview entry={entry} reason={svgTooComplex} hint={svgTooComplexHint} action={action} />;
 }
+
+const svgOf = (bytes: Uint8Array) => new Blob([new Uint8Array(bytes)], { type: 'image/svg+xml' });
 
 function SvgProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
   if (error instanceof WorkerNotLoaded) return <NotLoadedNotice retry={onRetry} />;

@@ -49,7 +49,7 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
   );
 }
 
-/** Renders parsed Markdown without its HTML. */
+/** Renders parsed Markdown. */
 function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
   const { text } = useFullLanguage();
   const drawn = useMemo(
@@ -86,7 +86,7 @@ function markdownComponents(entry: FileEntry, { previews }: Text): Partial<Compo
     a: ({ href, id, 'aria-label': label, children }) => (
       <MarkdownLink {...{ folder, href, id, children }} label={typeof label === 'string' ? label : undefined} />
     ),
-    img: ({ src, alt }) => <MarkdownImage {...{ folder, src, alt }} />,
+    img: ({ src, alt, width, height }) => <MarkdownImage {...{ folder, src, alt, width, height }} />,
     input: ({ checked }) => (
       <span class={`task ${checked ? 'done' : ''}`} role="img" aria-label={checked ? previews.done : previews.toDo}>
         {checked && <Icon name="check" />}
@@ -99,19 +99,21 @@ interface MarkdownImageProps {
   folder: string;
   src: string | undefined;
   alt: string | undefined;
+  width: string | number | undefined;
+  height: string | number | undefined;
 }
 
 /**
  * An image in Markdown. An external image is rendered as a link, because loading it would disclose to its host who
  * reads the file. An SVG is a link to its preview, because drawing it can block the page.
  */
-function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
+function MarkdownImage({ folder, src, alt = '', width, height }: MarkdownImageProps) {
   const urls = useUrls();
   const { text } = useFullLanguage();
   const destination = src === undefined ? undefined : resolveDestination(folder, src);
   const isPath = destination?.kind === 'path';
   if (isPath && !isSvg({ name: nameOf(destination.path), contentType: '' })) {
-    return <img src={urls.file(destination.path)} alt={alt} loading="lazy" draggable={false} />;
+    return <img src={urls.file(destination.path)} {...{ alt, width, height }} loading="lazy" draggable={false} />;
   }
   const description = text.previews.externalImage({ description: alt || sourceOf(destination) });
   if (isPath) {

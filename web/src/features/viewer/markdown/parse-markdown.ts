@@ -1,5 +1,5 @@
 import type { Element, ElementContent, Nodes, Root } from 'hast';
-import { defaultSchema, sanitize } from 'hast-util-sanitize';
+import { defaultSchema, type Schema, sanitize } from 'hast-util-sanitize';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toHast } from 'mdast-util-to-hast';
@@ -19,11 +19,11 @@ const MAX_NODES = 30_000;
 const MAX_DEPTH = 150;
 
 /**
- * Parses Markdown and highlights its code. Returns `nothing` if no element is visible, as for a document of only HTML,
+ * Parses Markdown and highlights its code. Returns `nothing` if no element is visible, as for a document of only comments,
  * and undefined if the tree exceeds the limits.
  */
-export function renderableMarkdown(text: string, labels: MarkdownLabels): Root | 'nothing' | undefined {
-  const tree = parseMarkdown(text, labels);
+export async function renderableMarkdown(text: string, labels: MarkdownLabels): Promise<Root | 'nothing' | undefined> {
+  const tree = await parseMarkdown(text, labels);
   if (tree.type !== 'root' || !isRenderable(tree)) return undefined;
   if (!showsAnything(tree)) return 'nothing';
   highlightCode(tree);
@@ -101,21 +101,52 @@ function withVisibleControls(node: ElementContent, limit: BidiLimit): ElementCon
 }
 
 /**
- * Parses GitHub Flavored Markdown without HTML, sanitized by GitHub's rules. Headings are one level lower, below the
+ * Parses GitHub Flavored Markdown with its HTML, sanitized by GitHub's rules. Headings are one level lower, below the
  * heading of the page.
  */
-function parseMarkdown(text: string, { footnotes, backToText }: MarkdownLabels): Nodes {
+async function parseMarkdown(text: string, { footnotes, backToText }: MarkdownLabels): Promise<Nodes> {
   const markdown = fromMarkdown(removeFrontMatter(text), {
     extensions: [gfm()],
     mdastExtensions: [gfmFromMarkdown()],
   });
-  // `toHast` drops HTML by default. `sanitize` adds the prefix of ids, once.
-  const tree = toHast(markdown, { clobberPrefix: '', footnoteLabel: footnotes, footnoteBackLabel: backToText });
-  prepareHeadings(tree, new Map());
-  const sanitized = sanitize(tree, { ...defaultSchema, clobberPrefix: ID_PREFIX });
+  // `sanitize` adds the prefix of ids, once.
+  const unparsed = toHast(markdown, {
+    allowDangerousHtml: true,
+    clobberPrefix: '',
+    footnoteLabel: footnotes,
+    footnoteBackLabel: backToText,
+  });
+  // Most files have no HTML, and its parser is half as large as the rest of the worker.
+  const tree = hasHtml(unparsed) ? (await import('./parse-html.ts')).parseHtml(unparsed) : unparsed;
+  prepareElements(tree, new Map());
+  const sanitized = sanitize(tree, SCHEMA);
   setDirections(sanitized);
   return sanitized;
 }
+
+function hasHtml(node: Nodes): boolean {
+  return node.type === 'raw' || ('children' in node && node.children.some(hasHtml));
+}
+
+/** GitHub's rules, without other sources of a picture, and without the contents of elements that are no text. */
+const SCHEMA: Schema = {
+  ...defaultSchema,
+  clobberPrefix: ID_PREFIX,
+  tagNames: (defaultSchema.tagNames ?? []).filter((name) => name !== 'picture' && name !== 'source'),
+  strip: [
+    'iframe',
+    'math',
+    'noembed',
+    'noframes',
+    'noscript',
+    'script',
+    'style',
+    'svg',
+    'template',
+    'textarea',
+    'title',
+  ],
+};
 
 /** Gives each list, quote and table the direction of its text. Style sheets do that for blocks of text. */
 function setDirections(tree: Nodes): void {
@@ -131,9 +162,13 @@ function removeFrontMatter(text: string): string {
   return text.replace(/^---\r?\n.*?\r?\n---\r?\n/s, '');
 }
 
-/** Lowers headings by one level, and adds the ids that links within the document use. */
-function prepareHeadings(node: Nodes, taken: Map<string, number>): void {
+/**
+ * Lowers headings by one level, and adds the ids that links within the document use. Removes input fields, except the
+ * checkboxes of task lists.
+ */
+function prepareElements(node: Nodes, taken: Map<string, number>): void {
   if (!('children' in node)) return;
+  node.children = node.children.filter((child) => !isInputField(child));
   for (const child of node.children) {
     if (child.type !== 'element') continue;
     const level = /^h([1-6])$/.exec(child.tagName)?.[1];
@@ -141,8 +176,12 @@ function prepareHeadings(node: Nodes, taken: Map<string, number>): void {
       child.tagName = `h${Math.min(6, Number(level) + 1)}`;
       child.properties['id'] ??= uniqueId(slugOf(textOf(child)), taken);
     }
-    prepareHeadings(child, taken);
+    prepareElements(child, taken);
   }
+}
+
+function isInputField(node: Nodes): boolean {
+  return node.type === 'element' && node.tagName === 'input' && node.properties['type'] !== 'checkbox';
 }
 
 /** Returns the id of a heading as GitHub derives it. */

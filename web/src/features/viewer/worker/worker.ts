@@ -1,7 +1,7 @@
 import type { Root } from 'hast';
 import { type MergedText, mergeTexts, type Versions } from '../../../model/editing/merge.ts';
 import type { OfficeFormat } from '../../../platform/preview-kinds.ts';
-import { isLightSvg } from '../image/svg-cost.ts';
+import { type ExaminedSvg, examineSvg } from '../image/examine-svg.ts';
 import { type MarkdownLabels, renderableMarkdown } from '../markdown/parse-markdown.ts';
 import type { ExtractedDocument } from '../office/document.ts';
 import { type ParsedTable, parseTable } from '../table/parse-table.ts';
@@ -17,7 +17,7 @@ export type Job =
   | { readonly kind: 'highlight'; readonly text: string; readonly grammar: string }
   | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean }
   | ({ readonly kind: 'sort' } & ColumnOrder)
-  | { readonly kind: 'svg'; readonly text: string }
+  | { readonly kind: 'svg'; readonly bytes: Uint8Array }
   | ({ readonly kind: 'merge' } & Versions)
   | { readonly kind: 'office'; readonly bytes: Uint8Array; readonly format: OfficeFormat };
 
@@ -28,8 +28,7 @@ export interface Results {
   readonly table: ParsedTable;
   /** The indices of the rows in their new order. */
   readonly sort: Uint32Array;
-  /** Whether browsers draw it quickly. */
-  readonly svg: boolean;
+  readonly svg: ExaminedSvg | undefined;
   readonly merge: MergedText;
   readonly office: ExtractedDocument | undefined;
 }
@@ -55,7 +54,7 @@ function run(job: Job): Results[Job['kind']] | Promise<Results[Job['kind']]> {
     case 'sort':
       return sortRows(job);
     case 'svg':
-      return isLightSvg(job.text);
+      return examineSvg(job.bytes);
     case 'merge':
       return mergeTexts(job);
     case 'office':
