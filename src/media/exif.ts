@@ -136,7 +136,7 @@ async function readTime(photo: Directory, tag: number, offsetTag: number): Promi
   const time = new Date(`${local}Z`);
   if (Number(year) < 1 || Number.isNaN(time.getTime()) || time.toISOString() !== `${local}.000Z`) return undefined;
   const offset = (await photo.text(offsetTag)) ?? '';
-  return local + (/^[+-](?:0\d|1[0-4]):[0-5]\d$/.test(offset) ? offset : offsetOf(zone));
+  return local + (/^[+-](?:0\d|1[0-4]):[0-5]\d$/.test(offset) ? offset : zoneOffset(zone));
 }
 
 /**
@@ -147,7 +147,7 @@ const DATE_TIME =
   /^(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})? ?(Z|[+-](?:0\d|1[0-4]):?[0-5]\d)?$/;
 
 /** Returns the offset from UTC in a time as `+01:00`; empty without one. */
-function offsetOf(zone = ''): string {
+function zoneOffset(zone = ''): string {
   return zone === 'Z' ? '+00:00' : zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2');
 }
 

@@ -32,7 +32,11 @@ function datesOf(cells: readonly string[], locale: string): readonly number[] | 
   for (const cell of cells) {
     const [, first, separator = '', ...parts] = DATE.exec(cell.trim()) ?? [];
     if (first === undefined && cell.trim() !== '') return undefined;
-    dates.push(first === undefined ? undefined : [separator, ...[first, ...parts].map((part = '0') => Number(part))]);
+    dates.push(
+      first === undefined
+        ? undefined
+        : [separator, ...[first, ...parts].map((part: string | undefined) => Number(part ?? 0))],
+    );
   }
   const isMonthFirst = dates.some((date) => date?.[0] === '/') && isMonthFirstIn(dates, locale);
   return dates.map((date) => {
