@@ -1,6 +1,6 @@
 import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
 import { type FolderPath, isWithin, ROOT } from '../model/path.ts';
-import type { Cancellable, Reporting, Store } from '../model/store.ts';
+import type { Bounded, Cancellable, Reporting, Store } from '../model/store.ts';
 import { alreadyExists } from '../model/store-errors.ts';
 import { FallbackTree } from './fallbacks.ts';
 import { deleteItems, type FolderOptions, FolderTransfer } from './folder-transfer.ts';
@@ -22,7 +22,7 @@ export interface Attempting {
 
 /** The operations on a folder and everything in it, with the rules that hold for every store. */
 export interface FolderOperations {
-  deleteFolder(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
+  deleteFolder(folder: FolderPath, options?: Bounded & Reporting & Cancellable): Promise<void>;
   copyFolder(from: FolderPath, to: FolderPath, options: FolderOptions & Attempting): Promise<void>;
   moveFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
 }

@@ -1,13 +1,13 @@
 import { concurrently, mapAhead } from '../concurrency/concurrently.ts';
 import { exists, isStoreError } from '../model/error.ts';
 import { type FolderPath, rebase } from '../model/path.ts';
-import type { Cancellable, Keeping, Replacing, Reporting } from '../model/store.ts';
+import type { Bounded, Cancellable, Keeping, Replacing, Reporting } from '../model/store.ts';
 import { alreadyExists, copyNotFound, inconsistentStore, listingIncomplete, notFound } from '../model/store-errors.ts';
 import type { ItemTree } from './item-tree.ts';
 import { ProgressCounter } from './progress.ts';
 import { type Pair, SeenItems, TreeComparison, type TreeSurvey } from './tree-comparison.ts';
 
-export type FolderOptions = Replacing & Keeping & Reporting & Cancellable;
+export type FolderOptions = Replacing & Keeping & Bounded & Reporting & Cancellable;
 
 /** Maximum attempts to copy an item whose source exists although the store returns 404 for it. */
 const MAX_COPY_ATTEMPTS = 3;

@@ -1,7 +1,7 @@
 import { isStoreError, quoted, StoreError } from '../model/error.ts';
 import { type KeptId, newKeptId } from '../model/kept-ids.ts';
 import type { FilePath, FolderPath } from '../model/path.ts';
-import type { Cancellable, Keep, Replacing, Reporting, Store, TrashStore } from '../model/store.ts';
+import type { Bounded, Cancellable, Keep, Replacing, Reporting, Store, TrashStore } from '../model/store.ts';
 import { noTrash, trashOf } from './trash.ts';
 
 /** Which content is kept. A store without the capability keeps nothing. */
@@ -23,10 +23,11 @@ export interface ByUser {
   readonly onKept?: ((id: KeptId | null) => void) | undefined;
 }
 
-export type DeleteOptions = ByUser & {
-  /** Whether to delete at once, and with all versions, instead of moving to the trash. */
-  readonly permanent?: boolean | undefined;
-} & Reporting &
+export type DeleteOptions = ByUser &
+  Bounded & {
+    /** Whether to delete at once, and with all versions, instead of moving to the trash. */
+    readonly permanent?: boolean | undefined;
+  } & Reporting &
   Cancellable;
 
 /** `ifMatch`: the ETag of the file to delete. Another one is `condition-failed`, and nothing is deleted. */
@@ -55,7 +56,7 @@ export class Retention {
   async delete(
     path: FilePath | FolderPath,
     { permanent = false, onlyToTrash = false, user, onKept, ...options }: DeleteFileOptions & DeleteFolderOptions,
-    remove: (options: { readonly ifMatch?: string } & Reporting & Cancellable) => Promise<void>,
+    remove: (options: { readonly ifMatch?: string } & Bounded & Reporting & Cancellable) => Promise<void>,
   ): Promise<void> {
     if (this.#trash && !permanent) {
       const item = await this.#trash
@@ -67,15 +68,16 @@ export class Retention {
       return;
     }
     if (onlyToTrash) throw noTrash();
+    const { before } = options;
     if (!permanent && !this.#trash && !this.#keepsVersions) return remove(options);
     try {
       await remove(options);
     } catch (error) {
       // The versions remain if the first attempt was interrupted after it had removed the file.
-      if (permanent && isStoreError(error, 'not-found')) await this.#store.purgeVersions?.(path);
+      if (permanent && isStoreError(error, 'not-found')) await this.#store.purgeVersions?.(path, { before });
       throw error;
     }
-    await this.#store.purgeVersions?.(path);
+    await this.#store.purgeVersions?.(path, { before });
   }
 
   /** Returns how to keep a file that a change replaces; undefined if it is not kept. */

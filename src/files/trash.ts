@@ -34,6 +34,8 @@ export type RestoreOptions = {
   Cancellable;
 
 export type EmptyOptions = Selection & {
+  /** Selects items by their id. Default: all. */
+  readonly isMeant?: ((id: KeptId) => boolean) | undefined;
   /** Called with each item that was removed. */
   readonly onRemoved?: (item: TrashedItem) => void;
 } & Reporting &
@@ -132,7 +134,7 @@ async function restore(
 
 async function empty(
   trash: TrashStore,
-  { folder, isShown, onRemoved, onProgress, signal }: EmptyOptions,
+  { folder, isShown, isMeant = () => true, onRemoved, onProgress, signal }: EmptyOptions,
 ): Promise<number> {
   const purge = requirePurge(trash);
   let [done, bytes] = [0, 0];
@@ -141,6 +143,7 @@ async function empty(
     const page = await listShown(trash, { folder, isShown, cursor, signal });
     for (const item of page.items) {
       signal?.throwIfAborted();
+      if (!isMeant(item.id)) continue;
       // Another request or the expiry can remove or restore the item first.
       if (!(await exists(purge(item.id, { signal }).then(() => item)))) continue;
       onRemoved?.(item);

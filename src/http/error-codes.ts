@@ -352,6 +352,11 @@ const STORE_ERRORS: Readonly<
     meaning: 'The change cannot be undone: something came after it, or its previous content was not kept.',
     action: 'Read the message. If it names a later change, undo that one first.',
   },
+  'job-outdated': {
+    meaning:
+      'A job was not started or continued, because other content can be at its paths now: its process ended, it waited for more than an hour, or its database was restored.',
+    action: 'Check what it has done, and start it again if necessary.',
+  },
   'already-undone': {
     meaning: 'The change is already undone.',
     action: 'Nothing. To redo the change, undo the change that undid it.',

@@ -4,6 +4,7 @@ import { exists, isStoreError } from '../model/error.ts';
 import { type FolderPath, nameOf, parseFolder } from '../model/path.ts';
 import { defineKind, type JobContext, type JobKind } from './job.ts';
 import { type FilesOfSubmitter, withChange } from './job-files.ts';
+import { jobOutdated, type Scope, type Targets } from './targets.ts';
 
 // Jobs that an earlier version stored lack `permanent`.
 const Source = Type.Object({ source: Type.String(), permanent: Type.Optional(Type.Boolean()) });
@@ -27,29 +28,41 @@ export function folderJobOf(operation: FolderOperation): { readonly kind: string
 }
 
 /** Returns the kinds of folder operations. */
-export function createFolderKinds(filesOf: FilesOfSubmitter): readonly JobKind[] {
+export function createFolderKinds(filesOf: FilesOfSubmitter, targets: Targets): readonly JobKind[] {
   const transfers = (Object.keys(TRANSFERS) as (keyof typeof TRANSFERS)[]).map((name) =>
     defineKind({
       name,
       input: Transfer,
+      targetOf({ source, destination }) {
+        return targets.ofFolders(parseFolder(source), parseFolder(destination));
+      },
       run: (input, context) =>
-        withChange((onRecorded) =>
-          runTransfer(filesOf(context.submitter, onRecorded), toOperation(name, input), context),
-        ),
+        withChange(async (onRecorded) => {
+          const operation = toOperation(name, input);
+          const scope = await targets.scopeOf({ source: operation.from, destination: operation.to }, context);
+          return runTransfer(filesOf(context.submitter, onRecorded), operation, { ...context, scope });
+        }),
       confirm: (input, submitter) => filesOf(submitter).requireOperation(toOperation(name, input)),
     }),
   );
   const remove = defineKind({
     name: 'delete-folder',
     input: Source,
-    run: ({ source, permanent }, { isResumed, submitter, signal, onProgress }) =>
+    targetOf: ({ source }) => targets.ofFolders(parseFolder(source)),
+    run: ({ source, permanent }, { isResumed, submitter, signal, onProgress, ...attempt }) =>
       withChange(async (onRecorded) => {
-        await filesOf(submitter, onRecorded)
-          .deleteFolder(parseFolder(source), { permanent, signal, onProgress })
-          .catch((error: unknown) => {
-            // The last attempt deleted it, but ended before that was stored.
-            if (!isResumed || !isStoreError(error, 'not-found')) throw error;
-          });
+        const folder = parseFolder(source);
+        const files = filesOf(submitter, onRecorded);
+        const { isSourceGone, before } = await targets.scopeOf({ source: folder }, { ...attempt, isResumed });
+        if (isSourceGone && (await files.folderExists(folder))) {
+          if (!isResumed) throw jobOutdated(folder);
+          // The last attempt deleted it, and other clients created another one.
+          return {};
+        }
+        await files.deleteFolder(folder, { permanent, before, signal, onProgress }).catch((error: unknown) => {
+          // The last attempt deleted it, but ended before that was stored.
+          if (!isResumed || !isStoreError(error, 'not-found')) throw error;
+        });
         return {};
       }),
     confirm: ({ source, permanent = false }, submitter) =>
@@ -68,12 +81,18 @@ function toOperation(name: keyof typeof TRANSFERS, input: Static<typeof Transfer
 async function runTransfer(
   files: GuardedFiles,
   { action, from, to, replace }: TransferOperation,
-  { isResumed, checkpoint, save, signal, onProgress }: JobContext,
+  { isResumed, checkpoint, save, signal, onProgress, scope }: JobContext & { readonly scope: Scope },
 ): Promise<object> {
-  const options = { replace, signal, onProgress };
+  const { isSourceGone, isDestinationChanged, before } = scope;
+  // A destination that was created or replaced since is a copy of the last attempt, or belongs to another client.
+  const options = { replace: replace && !isDestinationChanged, before, signal, onProgress };
+  const isReplaced = isSourceGone && (await files.folderExists(from));
+  if (isReplaced && !(isResumed && action !== 'copy folder' && (await files.folderExists(to)))) throw jobOutdated(from);
+  // The last attempt moved everything, and other clients created another folder at the source.
+  if (isReplaced) return { path: to };
   if (action === 'copy folder') {
     const attempt = {
-      hadNoDestination: checkpoint !== undefined,
+      hadNoDestination: checkpoint !== undefined || isDestinationChanged,
       onNoDestination: () => save({ hadNoDestination: true }),
     };
     await files.copyFolder(from, to, { ...options, attempt });

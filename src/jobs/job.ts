@@ -19,6 +19,8 @@ export interface Job {
   readonly input: unknown;
   readonly status: JobStatus;
   readonly submitter: Submitter;
+  /** What the job acts on, as it was when the job was created. Only its kind interprets it. */
+  readonly target: object | undefined;
   readonly attempts: number;
   readonly isCancelRequested: boolean;
   readonly progress: Progress | undefined;
@@ -35,6 +37,8 @@ export interface Job {
 /** What a running job gets. */
 export interface JobContext {
   readonly submitter: Submitter;
+  readonly target: object | undefined;
+  readonly createdAt: Date;
   /** Whether an earlier attempt was interrupted or failed, and might have done a part of the work, or all of it. */
   readonly isResumed: boolean;
   /** Aborts if the job is cancelled, if its submitter loses a permission, or if another process has taken it over. */
@@ -48,7 +52,8 @@ export interface JobContext {
 
 /**
  * A kind of job. `run` must be idempotent: a job whose process is killed is started again from the beginning, and a
- * process that was suspended can still run the job when another one starts it.
+ * process that was suspended can still run the job when another one starts it. A repeated run must leave alone what other
+ * clients did after the first one.
  */
 export interface JobKind<Schema extends TSchema = TSchema> {
   readonly name: string;
@@ -58,6 +63,13 @@ export interface JobKind<Schema extends TSchema = TSchema> {
    * time. Absent for kinds that users start. The input of such a job is empty.
    */
   readonly intervalMs?: number;
+  /**
+   * Milliseconds after which a job that no process runs is not started, but fails: other changes followed it, or its
+   * database was restored. Absent for kinds whose jobs can start at any time.
+   */
+  readonly maxIdleMs?: number;
+  /** Returns what a job with this input acts on, when it is created. Absent if the input says that. */
+  targetOf?(input: Static<Schema>): Promise<object>;
   /** Returns the result, which is stored as JSON. Is retried after a `StoreError` of the kind `unavailable`. */
   run(input: Static<Schema>, context: JobContext): Promise<object>;
   /** Throws if the submitter lacks a permission. Called at intervals while the job runs. */

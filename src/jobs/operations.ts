@@ -2,14 +2,23 @@ import type { Operation } from '../access/guard.ts';
 import { createFolderKinds, folderJobOf } from './folder-operations.ts';
 import type { JobKind } from './job.ts';
 import type { FilesOfSubmitter } from './job-files.ts';
+import { type TargetStore, Targets } from './targets.ts';
 import { createTrashKinds, trashJobOf } from './trash-operations.ts';
+
+/**
+ * Milliseconds after which no process starts a job that users started. Longer than all attempts and their delays, and than
+ * most restarts; shorter than the age of most backups.
+ */
+const MAX_IDLE_MS = 60 * 60_000;
 
 /**
  * Returns the kinds of jobs that users start. `filesOf` returns the files as the submitter may see and change them at
  * that moment. A job that is resumed continues from the work that is already done.
  */
-export function createOperationKinds(filesOf: FilesOfSubmitter): readonly JobKind[] {
-  return [...createFolderKinds(filesOf), ...createTrashKinds(filesOf)];
+export function createOperationKinds(filesOf: FilesOfSubmitter, store: TargetStore): readonly JobKind[] {
+  const targets = new Targets(store);
+  const kinds = [...createFolderKinds(filesOf, targets), ...createTrashKinds(filesOf, targets)];
+  return kinds.map((kind) => ({ ...kind, maxIdleMs: MAX_IDLE_MS }));
 }
 
 /** Returns the kind and the input of the job for an operation. */

@@ -6,7 +6,7 @@ import type { JobsTable } from '../database/tables/jobs.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { StoreError } from '../model/error.ts';
 import type { Progress } from '../model/store.ts';
-import type { Job, JobFailure } from './job.ts';
+import type { Job, JobFailure, JobKind } from './job.ts';
 
 /** Maximum unfinished jobs of one user. */
 const MAX_UNFINISHED = 100;
@@ -17,6 +17,13 @@ export const JOBS_TOPIC = 'jobs';
 /** The topic of the message that a job has ended. */
 const endTopic = (id: string) => `job-ended ${id}`;
 
+/** The failure of a job that was not started in time. */
+const IDLE: JobFailure = {
+  code: 'job-outdated',
+  message:
+    'No process continued the job in time, or its database was restored. Check what it has done, and start it again if necessary.',
+};
+
 /** Milliseconds between two checks whether a job has ended. */
 const END_POLL_MS = 1000;
 
@@ -25,7 +32,20 @@ export interface ClaimedJob {
   readonly job: Job;
   /** Identifies the attempt. Its changes have no effect after another process has claimed the job. */
   readonly lease: string;
+  /** Whether an earlier attempt began. */
+  readonly isResumed: boolean;
 }
+
+export interface JobQueueOptions {
+  readonly leaseMs: number;
+  /** Identifies the store of this service. It claims no jobs that change another one. */
+  readonly store?: string;
+  /** Returns what a new job acts on. */
+  readonly targetOf?: (kind: string, input: object) => Promise<object | undefined>;
+}
+
+/** A kind of jobs to claim. */
+type ClaimedKind = Pick<JobKind, 'name' | 'maxIdleMs'>;
 
 /** One page of jobs, with the newest first. */
 export interface JobPage {
@@ -46,16 +66,21 @@ export type Outcome =
 export class JobQueue {
   readonly #database: Database;
   readonly #leaseMs: number;
+  readonly #store: string;
+  readonly #targetOf: JobQueueOptions['targetOf'];
 
-  constructor(database: Database, { leaseMs }: { readonly leaseMs: number }) {
+  constructor(database: Database, { leaseMs, store = '', targetOf }: JobQueueOptions) {
     this.#database = database;
     this.#leaseMs = leaseMs;
+    this.#store = store;
+    this.#targetOf = targetOf;
   }
 
   /** Adds a job. Throws `overloaded` if its user has too many unfinished jobs. */
   async submit(kind: string, input: object, submitter: Submitter): Promise<Job> {
     const owner = submitter.user?.name ?? null;
     const { now } = this.#database.dialect;
+    const target = await this.#targetOf?.(kind, input);
     const row = await this.#database.transaction(async (db) => {
       const { count } = await db
         .selectFrom('jobs')
@@ -74,6 +99,8 @@ export class JobQueue {
           owner,
           app_token: submitter.appToken ?? null,
           submitter: JSON.stringify(submitter),
+          store: this.#store,
+          target: target ? JSON.stringify(target) : null,
           attempts: 0,
           run_at: now,
           created_at: now,
@@ -98,6 +125,7 @@ export class JobQueue {
     const latestEnd = sql<number>`${now} - ${sql.lit(intervalMs)}`;
     const queued = {
       status: 'queued',
+      store: this.#store,
       attempts: 0,
       run_at: now,
       created_at: now,
@@ -251,18 +279,26 @@ export class JobQueue {
    * Claims the next job of one of these kinds that is due, or whose lease has expired. Undefined if there is none.
    * `running` are the jobs that the process still runs: it renews their leases instead.
    */
-  async claim(kinds: readonly string[], running: readonly string[] = []): Promise<ClaimedJob | undefined> {
+  async claim(kinds: readonly ClaimedKind[], running: readonly string[] = []): Promise<ClaimedJob | undefined> {
     const { dialect } = this.#database;
     const lease = randomUUID();
-    const isDue = ({ eb, and, or }: ExpressionBuilder<Tables, 'jobs'>) =>
-      and([
-        eb('kind', 'in', kinds),
+    const isDue = (where: ExpressionBuilder<Tables, 'jobs'>) => {
+      const { eb, and, or, not } = where;
+      return and([
+        eb(
+          'kind',
+          'in',
+          Array.from(kinds, ({ name }) => name),
+        ),
+        or([eb('store', 'is', null), eb('store', '=', this.#store)]),
+        ...kinds.map((kind) => not(this.#isIdle(where, kind))),
         ...(running.length > 0 ? [eb('id', 'not in', running)] : []),
         or([
           and([eb('status', '=', 'queued'), eb('run_at', '<=', dialect.now)]),
           and([eb('status', '=', 'running'), eb('lease_expires_at', '<=', dialect.now)]),
         ]),
       ]);
+    };
     const row = await this.#database.run(async (db) => {
       // Most polls find nothing. On SQLite, an update would then still wait for the lock of writers.
       const found = await db.selectFrom('jobs').select('id').where(isDue).limit(1).executeTakeFirst();
@@ -281,7 +317,27 @@ export class JobQueue {
         .returningAll()
         .executeTakeFirst();
     });
-    return row && { job: toJob(row), lease };
+    if (!row) return undefined;
+    const claimedAt = (row.lease_expires_at ?? 0) - this.#leaseMs;
+    return { job: toJob(row), lease, isResumed: (row.started_at ?? 0) < claimedAt };
+  }
+
+  /** Ends the jobs of a kind that no process has run for too long, of any store. */
+  async failIdle(kind: ClaimedKind): Promise<void> {
+    const failed = {
+      status: 'failed',
+      failure: JSON.stringify(IDLE),
+      finished_at: this.#database.dialect.now,
+    } as const;
+    const ended = await this.#database.run((db) =>
+      db
+        .updateTable('jobs')
+        .set({ ...failed, lease: null, lease_expires_at: null })
+        .where((where) => this.#isIdle(where, kind))
+        .returning('id')
+        .execute(),
+    );
+    for (const { id } of ended) await this.#database.notify(endTopic(id));
   }
 
   /**
@@ -375,6 +431,19 @@ export class JobQueue {
     );
   }
 
+  /** Whether a job of the kind waits since more than its maximum. */
+  #isIdle({ eb, and, or, lit }: ExpressionBuilder<Tables, 'jobs'>, { name, maxIdleMs }: ClaimedKind) {
+    if (maxIdleMs === undefined) return lit(false);
+    const latest = sql<number>`${this.#database.dialect.now} - ${sql.lit(maxIdleMs)}`;
+    return and([
+      eb('kind', '=', name),
+      or([
+        and([eb('status', '=', 'queued'), eb('run_at', '<', latest)]),
+        and([eb('status', '=', 'running'), eb('lease_expires_at', '<', latest)]),
+      ]),
+    ]);
+  }
+
   #leaseEnd() {
     return sql<number>`${this.#database.dialect.now} + ${sql.lit(this.#leaseMs)}`;
   }
@@ -401,6 +470,7 @@ function toJob(row: Selectable<JobsTable>): Job {
     input: JSON.parse(row.input),
     status: row.status,
     submitter: JSON.parse(row.submitter),
+    target: parse(row.target),
     attempts: row.attempts,
     isCancelRequested: row.cancel_requested === 1,
     progress: parse(row.progress),

@@ -107,13 +107,15 @@ export class JobRunner {
     if (performance.now() - this.#lastCleanup > CLEANUP_INTERVAL_MS) {
       this.#lastCleanup = performance.now();
       await this.#queue.removeFinished(this.#options.finishedLifetimeMs);
-      for (const { name, intervalMs } of this.#kinds.values()) {
+      for (const kind of this.#kinds.values()) {
+        const { name, intervalMs, maxIdleMs } = kind;
+        if (maxIdleMs !== undefined) await this.#queue.failIdle(kind);
         if (intervalMs !== undefined) await this.#queue.schedule(name, { intervalMs });
       }
     }
     while (this.#running.size < this.#options.maxRunning && !this.#closing.signal.aborted) {
       const running = [...this.#running.keys()].map(({ job }) => job.id);
-      const claimed = await this.#queue.claim([...this.#kinds.keys()], running);
+      const claimed = await this.#queue.claim([...this.#kinds.values()], running);
       if (!claimed) return;
       this.#run(claimed);
     }
@@ -204,15 +206,17 @@ class Attempt {
   }
 
   async #runKind(): Promise<object> {
-    const { job } = this.#claimed;
-    const { input } = job;
+    const { job, isResumed } = this.#claimed;
+    const { input, target, createdAt } = job;
     if (!this.#kind || !Check(this.#kind.input, input)) {
       throw new Error(`The input of the job ${job.id} does not fit its kind ${job.kind}.`);
     }
     const { signal } = this.#abort;
     return this.#kind.run(input, {
       submitter: job.submitter,
-      isResumed: job.attempts > 1,
+      target,
+      createdAt,
+      isResumed,
       signal,
       onProgress: (progress) => {
         this.#progress = progress;

@@ -5,6 +5,7 @@ import { parseKeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../model/path.ts';
 import { defineKind, type JobContext, type JobKind } from './job.ts';
 import { type FilesOfSubmitter, withChange } from './job-files.ts';
+import { itemsOf, type Targets } from './targets.ts';
 
 const Item = Type.Object({ id: Type.String(), source: Type.String() });
 const Restore = Type.Object({ ...Item.properties, destination: Type.String(), rename: Type.Boolean() });
@@ -23,7 +24,7 @@ export function trashJobOf(operation: TrashOperation): { readonly kind: string; 
 }
 
 /** Returns the kinds of operations on the trash. */
-export function createTrashKinds(filesOf: FilesOfSubmitter): readonly JobKind[] {
+export function createTrashKinds(filesOf: FilesOfSubmitter, targets: Targets): readonly JobKind[] {
   const restore = defineKind({
     name: RESTORE_KIND,
     input: Restore,
@@ -64,9 +65,11 @@ export function createTrashKinds(filesOf: FilesOfSubmitter): readonly JobKind[] 
   const empty = defineKind({
     name: 'empty-trash',
     input: Empty,
-    async run({ folder }, { submitter, signal, onProgress }) {
-      const removed = await filesOf(submitter).emptyTrash({ folder: parseFolder(folder), signal, onProgress });
-      return { removed };
+    targetOf: ({ folder }) => targets.ofTrash(parseFolder(folder)),
+    async run(input, { submitter, signal, onProgress, ...attempt }) {
+      const folder = parseFolder(input.folder);
+      const isMeant = itemsOf(folder, attempt);
+      return { removed: await filesOf(submitter).emptyTrash({ folder, isMeant, signal, onProgress }) };
     },
     confirm: ({ folder }, submitter) =>
       filesOf(submitter).requireOperation({ action: 'empty trash', folder: parseFolder(folder) }),

@@ -71,6 +71,7 @@ export const KIND_OF_CODE = {
   'condition-failed': 'condition-failed',
   'file-changed': 'condition-failed',
   'name-taken': 'condition-failed',
+  'job-outdated': 'condition-failed',
 
   'range-unsatisfiable': 'range-unsatisfiable',
 

@@ -120,6 +120,14 @@ export interface Cancellable {
   readonly signal?: AbortSignal;
 }
 
+export interface Bounded {
+  /**
+   * Leaves alone what arrived at the path at or after this time, which belongs to a later change. Stores without `now` need
+   * not know that of files, because `identify` tells their callers.
+   */
+  readonly before?: Date | undefined;
+}
+
 export interface Reporting {
   /** Called during the operation, and never after its end. */
   readonly onProgress?: (progress: Progress) => void;
@@ -315,6 +323,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    */
   identify?(path: FilePath | FolderPath, options?: Cancellable): Promise<string | undefined>;
 
+  /**
+   * Returns the time by the clock that gives files their modification times, rounded down to seconds. Present instead of
+   * `identify`: members with `Bounded` options then compare these times.
+   */
+  now?(options?: Cancellable): Promise<Date>;
+
   /** Deletes an empty folder. Throws `not-found`, and `already-exists` if the folder is not empty. */
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
@@ -374,17 +388,25 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    *
    * Throws `not-found`, `already-exists`, `wrong-kind`, and `invalid-path` if a path in the copy would be too long.
    */
-  copyFolder?(from: FolderPath, to: FolderPath, options: Replacing & Keeping & Reporting & Cancellable): Promise<void>;
+  copyFolder?(
+    from: FolderPath,
+    to: FolderPath,
+    options: Replacing & Keeping & Bounded & Reporting & Cancellable,
+  ): Promise<void>;
 
   /**
    * Moves a folder and everything in it. At any moment, each file exists at the source or at the destination. Files
    * that arrive in the source during the move are not lost. An interrupted move completes when it is called again.
    * Otherwise the same contract as `copyFolder`.
    */
-  moveFolder?(from: FolderPath, to: FolderPath, options: Replacing & Keeping & Reporting & Cancellable): Promise<void>;
+  moveFolder?(
+    from: FolderPath,
+    to: FolderPath,
+    options: Replacing & Keeping & Bounded & Reporting & Cancellable,
+  ): Promise<void>;
 
   /** Deletes a folder and everything in it. Throws `not-found`. */
-  removeTree?(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
+  removeTree?(folder: FolderPath, options?: Bounded & Reporting & Cancellable): Promise<void>;
 
   /**
    * Lists everything below `folder`, at any depth, in the order of `comparePaths`. Yields files, and folders that
@@ -495,7 +517,7 @@ export interface TrashStore {
    */
   moveToTrash(
     path: FilePath | FolderPath,
-    options: { id: KeptId; user?: string | undefined; ifMatch?: string } & Reporting & Cancellable,
+    options: { id: KeptId; user?: string | undefined; ifMatch?: string } & Bounded & Reporting & Cancellable,
   ): Promise<TrashedItem>;
 
   /**

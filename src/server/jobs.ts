@@ -12,6 +12,7 @@ import type { JobKind } from '../jobs/job.ts';
 import { createOperationKinds } from '../jobs/operations.ts';
 import { JobQueue } from '../jobs/queue.ts';
 import { JobRunner } from '../jobs/runner.ts';
+import type { TargetStore } from '../jobs/targets.ts';
 import { RESTORE_KIND } from '../jobs/trash-operations.ts';
 
 /** Milliseconds without a renewal after which another process runs a job again. */
@@ -32,6 +33,12 @@ export interface RunningJobs {
 /** What jobs work with. */
 export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit' | 'links'> {
   readonly appTokens: { readonly table: Pick<AppTokens, 'findAll'> };
+  /** What tells the items that a job acts on from later ones. */
+  readonly store: TargetStore;
+  /** Identifies the store among others. */
+  readonly storeIdentity: string;
+  /** Whether the service may change no files. It then runs none of these jobs. */
+  readonly readOnly: boolean;
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
 }
@@ -39,10 +46,9 @@ export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'da
 /** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
 export function startJobs(
   database: Database,
-  { access, audit, appTokens, scheduled = [], ...service }: JobDependencies,
+  { access, audit, appTokens, store, storeIdentity, readOnly, scheduled = [], ...service }: JobDependencies,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
-  const queue = new JobQueue(database, { leaseMs: LEASE_MS });
   const isActive = async (id: string) => {
     const [token] = await appTokens.table.findAll([id]);
     return token !== undefined && inactiveReasonOf(token, access.policy()) === undefined;
@@ -59,7 +65,13 @@ export function startJobs(
         confirm: () => requireValidSubmitter(submitter, access.policy(), isActive),
         record: (event) => audit.write(event, submitter),
       }),
+    store,
   );
+  const queue = new JobQueue(database, {
+    leaseMs: LEASE_MS,
+    store: storeIdentity,
+    targetOf: async (name, input) => kinds.find((kind) => kind.name === name)?.targetOf?.(input),
+  });
   const startRunner = (runnerKinds: readonly JobKind[]) => {
     const runner = new JobRunner(queue, database, runnerKinds, {
       ...RUNNER,
@@ -76,6 +88,6 @@ export function startJobs(
     runner.start();
     return runner;
   };
-  const runner = startRunner([...kinds, ...scheduled]);
-  return { queue, startRunner, drain: () => runner.drain() };
+  const runner = readOnly ? undefined : startRunner([...kinds, ...scheduled]);
+  return { queue, startRunner, drain: async () => runner?.drain() };
 }

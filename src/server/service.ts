@@ -13,6 +13,7 @@ import { createExpiryKind } from '../jobs/expiry.ts';
 import { ExpiryClock } from '../jobs/expiry-clock.ts';
 import type { JobKind } from '../jobs/job.ts';
 import { createMediaDetails, type MediaDetails } from '../media/media.ts';
+import { ROOT } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
@@ -158,9 +159,24 @@ async function openService(
     expiryOf(store, config, { clock, logger }),
     createUploadExpiry({ uploads, store, days: config.UPLOAD_EXPIRES, clock, logger }),
   ];
-  const scheduled = config.READ_ONLY ? [] : expiries;
   const dav = createDav(database, config, opened, logger);
-  const jobs = startJobs(database, { files, changes, dav, access, links, audit, appTokens, scheduled }, environment);
+  const jobs = startJobs(
+    database,
+    {
+      files,
+      changes,
+      dav,
+      access,
+      links,
+      audit,
+      appTokens,
+      store,
+      scheduled: expiries,
+      storeIdentity: (await opened.store.identify?.(ROOT)) ?? opened.name,
+      readOnly: config.READ_ONLY,
+    },
+    environment,
+  );
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {

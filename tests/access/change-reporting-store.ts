@@ -5,6 +5,7 @@ const READ_ONLY: ReadonlySet<string | symbol> = new Set([
   'list',
   'hasFolder',
   'identify',
+  'now',
   'space',
   'stat',
   'read',

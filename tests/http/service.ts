@@ -182,7 +182,22 @@ export async function startService(
   const dav = database && createDav(database, davSettings, {}, logger);
   const jobs =
     appTokens &&
-    startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, { logger, resources });
+    startJobs(
+      database,
+      {
+        files,
+        changes,
+        dav,
+        access,
+        audit,
+        appTokens,
+        scheduled,
+        store,
+        storeIdentity: 'test',
+        readOnly,
+      },
+      { logger, resources },
+    );
   const webhooks =
     database &&
     changes &&

@@ -329,9 +329,50 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       await startRunner(t, location, [next.kind]);
       const second = await next.run(1);
       assert.equal(first.context.signal.aborted, false);
+      assert.deepEqual([first.context.isResumed, second.context.isResumed], [false, true]);
       first.settle({ by: 'the process that stops' });
       second.settle({ by: 'the next process' });
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'the next process' });
+    });
+
+    it('are claimed only by services with their store, and have what they act on', async (t) => {
+      const location = await create();
+      const { database } = await open(t, location);
+      const targetOf = async (kind: string, input: object) => ({ kind, ...input });
+      const queue = new JobQueue(database, { leaseMs: LEASE_MS, store: 'one', targetOf });
+      const other = new JobQueue(database, { leaseMs: LEASE_MS, store: 'other' });
+      const kind = { name: 'controlled' };
+      await queue.submit('controlled', { name: 'a' }, ANN);
+      await queue.schedule('controlled', { intervalMs: 1000 });
+      assert.equal(await other.claim([kind]), undefined);
+      const claimed = [await queue.claim([kind]), await queue.claim([kind])];
+      assert.deepEqual(
+        new Set(claimed.map((each) => each?.job.target)),
+        new Set([{ kind: 'controlled', name: 'a' }, undefined]),
+      );
+    });
+
+    it('fail instead of starting when no process has run them for too long', async (t) => {
+      const location = await create();
+      const controlled = new ControlledKind();
+      const { queue, database } = await open(t, location);
+      const [queued, running, recent] = [
+        await queue.submit('controlled', { name: 'queued' }, ANN),
+        await queue.submit('controlled', { name: 'running' }, ANN),
+        await queue.submit('controlled', { name: 'recent' }, ANN),
+      ];
+      const past = Date.now() - 2 * 3_600_000;
+      const set = (id: string, columns: object) =>
+        database.run((db) => db.updateTable('jobs').set(columns).where('id', '=', id).execute());
+      await set(queued.id, { run_at: past });
+      await set(running.id, { status: 'running', lease: 'of a process that was killed', lease_expires_at: past });
+      await startRunner(t, location, [{ ...controlled.kind, maxIdleMs: 3_600_000 }]);
+      for (const job of [queued, running]) {
+        assert.equal((await untilStatus(queue, job, 'failed')).failure?.code, 'job-outdated');
+      }
+      (await controlled.run(1)).settle({});
+      await untilStatus(queue, recent, 'succeeded');
+      assert.equal(controlled.runs.length, 1);
     });
 
     it('are finished before their process has drained', async (t) => {
@@ -418,7 +459,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       const { queue, database } = await open(t, await create());
       const interval = { intervalMs: 3_600_000 };
       await queue.schedule('scheduled', interval);
-      const claimed = await queue.claim(['scheduled']);
+      const claimed = await queue.claim([{ name: 'scheduled' }]);
       assert.ok(claimed);
       await queue.finish(claimed, { status: 'succeeded', result: {} });
       await queue.schedule('scheduled', interval);

@@ -18,6 +18,8 @@ describe('A job that is resumed after its last step', () => {
   let files: Files;
   /** What the attempts of the current job saved. */
   let checkpoint: object | undefined;
+  /** What the current job acts on. */
+  let target: object | undefined;
   beforeEach(async () => {
     store = createMemoryStore();
     files = createFiles(store, {
@@ -39,10 +41,13 @@ describe('A job that is resumed after its last step', () => {
         record: () => {},
       });
     const { kind: name, input } = jobOf(operation);
-    const kind = createOperationKinds(guarded).find((each) => each.name === name) ?? assert.fail(name);
+    const kind = createOperationKinds(guarded, store).find((each) => each.name === name) ?? assert.fail(name);
+    if (!isResumed) target = await kind.targetOf?.(input);
     await kind.confirm?.(input, ANN);
     const context: JobContext = {
       submitter: ANN,
+      target,
+      createdAt: new Date(),
       isResumed,
       signal: new AbortController().signal,
       onProgress: () => {},

@@ -119,6 +119,8 @@ async function open(t: TestContext) {
 const CONTEXT: JobContext = {
   submitter: SERVICE,
   isResumed: false,
+  target: undefined,
+  createdAt: new Date(),
   signal: new AbortController().signal,
   onProgress: () => {},
   checkpoint: undefined,

@@ -1,4 +1,5 @@
 import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
+import { ADD_JOB_TARGETS } from './add-job-targets.ts';
 import { ADD_LINK_ENDS } from './add-link-ends.ts';
 import { ADD_LINK_ITEMS } from './add-link-items.ts';
 import { ADD_LOCK_APP_TOKENS } from './add-lock-app-tokens.ts';
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE_EXPIRY_CLOCKS,
   ADD_LINK_ENDS,
   ADD_LINK_ITEMS,
+  ADD_JOB_TARGETS,
 ];

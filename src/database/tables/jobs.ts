@@ -13,6 +13,10 @@ export interface JobsTable {
   readonly app_token: string | null;
   /** Who submitted the job, as JSON: see `Submitter`. */
   readonly submitter: string;
+  /** Identifies the store that the job changes; null for jobs of earlier versions. */
+  readonly store: string | null;
+  /** What the job acts on, as it was at its creation, as JSON; null if the input says it. */
+  readonly target: string | null;
   /** How often the job was started. */
   readonly attempts: number;
   /** The earliest time of the next attempt. */

@@ -12,6 +12,7 @@ const LIMITED = {
   list: 'all',
   hasFolder: 'all',
   identify: 'all',
+  now: 'all',
   space: 'all',
   stat: 'all',
   read: 'all',

@@ -13,6 +13,7 @@ export const EFFECTS = {
   list: 'reads',
   hasFolder: 'reads',
   identify: 'reads',
+  now: 'reads',
   space: 'reads',
   stat: 'reads',
   read: 'reads',

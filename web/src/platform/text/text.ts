@@ -784,6 +784,7 @@ export interface LazyText {
   };
   readonly errors: {
     readonly 'already-exists': string;
+    readonly 'job-outdated': string;
     readonly 'already-undone': string;
     readonly 'branch-protected': string;
     readonly 'change-not-found': string;

@@ -1,0 +1,102 @@
+import { quoted, StoreError } from '../model/error.ts';
+import { newKeptId } from '../model/kept-ids.ts';
+import { type FolderPath, isWithin } from '../model/path.ts';
+import { MAX_PAGE, type Store } from '../model/store.ts';
+import type { JobContext } from './job.ts';
+
+/** The members of a store that tell what a job acts on. */
+export type TargetStore = Pick<Store, 'identify' | 'now' | 'listTrash'>;
+
+/** The folders of a job as they were when it was created: their identities, or the time by the clock of the store. */
+interface FolderTarget {
+  readonly source?: string | undefined;
+  readonly destination?: string | undefined;
+  readonly time?: number | undefined;
+}
+
+/** What an attempt may act on. */
+export interface Scope {
+  /** Whether the path has another item than when the job was created, or none. */
+  readonly isSourceGone: boolean;
+  /** Whether the destination was created, replaced or removed after the job was created. */
+  readonly isDestinationChanged: boolean;
+  /** The time from which content belongs to later changes: see `Bounded`. */
+  readonly before: Date | undefined;
+}
+
+/** Milliseconds by which the clocks of the servers of one store can differ, and times are rounded. */
+const MAX_SKEW_MS = 60_000;
+
+/** The items that jobs act on. A path can have another item when a job runs, or runs again. */
+export class Targets {
+  readonly #store: TargetStore;
+
+  constructor(store: TargetStore) {
+    this.#store = store;
+  }
+
+  /** Returns the target of a job that is created now. */
+  async ofFolders(source: FolderPath, destination?: FolderPath): Promise<FolderTarget> {
+    const [sourceIdentity, destinationIdentity, time] = await Promise.all([
+      this.#store.identify?.(source),
+      destination && this.#store.identify?.(destination),
+      this.#store.now?.(),
+    ]);
+    return { source: sourceIdentity, destination: destinationIdentity, time: time?.getTime() };
+  }
+
+  /**
+   * Returns what an attempt may act on. Throws `job-outdated` if nothing tells the items of the job from later ones, and an
+   * earlier attempt can have ended its work.
+   */
+  async scopeOf(
+    { source, destination }: { readonly source: FolderPath; readonly destination?: FolderPath },
+    { target, isResumed, createdAt }: Pick<JobContext, 'target' | 'isResumed' | 'createdAt'>,
+  ): Promise<Scope> {
+    const { time, ...known }: FolderTarget = target ?? {};
+    const scope = { isSourceGone: false, isDestinationChanged: false };
+    if (time !== undefined) return { ...scope, before: new Date(isResumed ? time : time + MAX_SKEW_MS) };
+    const before = isResumed ? createdAt : undefined;
+    if (known.source === undefined) {
+      if (isResumed && (this.#store.identify || this.#store.now)) throw jobOutdated(source);
+      return { ...scope, before };
+    }
+    const identify = async (path: FolderPath | undefined) => path && this.#store.identify?.(path);
+    return {
+      isSourceGone: (await identify(source)) !== known.source,
+      isDestinationChanged: (await identify(destination)) !== known.destination,
+      before,
+    };
+  }
+
+  /** Returns the items in the trash that a job may remove which is created now. */
+  async ofTrash(folder: FolderPath): Promise<TrashTarget> {
+    const until = newKeptId();
+    // Items of a machine whose clock is ahead.
+    const { items = [] } = (await this.#store.listTrash?.({ limit: MAX_PAGE })) ?? {};
+    const newer = items.filter(({ id, path }) => id < until && isWithin(path, folder));
+    return { until, also: newer.map(({ id }) => id) };
+  }
+}
+
+/** The items that an empty trash had: those with an id from `until` on, because the newest sort first, and some others. */
+interface TrashTarget {
+  readonly until: string;
+  readonly also: readonly string[];
+}
+
+/** Returns which items a job removes that empties the trash. Throws `job-outdated` if an earlier version created the job. */
+export function itemsOf(
+  folder: FolderPath,
+  { target, isResumed }: Pick<JobContext, 'target' | 'isResumed'>,
+): (id: string) => boolean {
+  const { until, also = [] }: Partial<TrashTarget> = target ?? {};
+  if (until === undefined && isResumed) throw jobOutdated(folder);
+  return (id) => until === undefined || id >= until || also.includes(id);
+}
+
+/** Returns the error of a job that could act on other items than when it was created. */
+export function jobOutdated(path: FolderPath): StoreError {
+  const message = `The job was interrupted, and ${quoted(path)} can have other content now. Check what it has done, and start it again if necessary.`;
+  return new StoreError('job-outdated', message);
+}
