@@ -6,6 +6,7 @@ import { createFiles, type Files } from '../../src/files/files.ts';
 import { createOperationKinds, jobOf } from '../../src/jobs/operations.ts';
 import { ROOT } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
+import { until } from '../../testing/until.ts';
 import type { Backend } from '../contract/backend.ts';
 import { folder, plant, treeOf, writeAll } from '../contract/bytes.ts';
 import { ANN } from './contract.ts';
@@ -147,6 +148,9 @@ export function testRepeatedJobs(backend: Backend): void {
     }
 
     it('completes work that was interrupted before its first step', async () => {
+      const planted = await store.now?.();
+      // Files of the second in which a job was created can be later ones.
+      await until('the next second', async () => planted === undefined || ((await store.now?.()) ?? 0) > planted);
       const run = await create({ action: 'delete folder', from: A, permanent: false });
       await run(true);
       assert.deepEqual(await treeOf(store), {});

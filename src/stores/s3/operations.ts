@@ -42,6 +42,10 @@ export function attributesOf({ headers }: Pick<ObjectHead, 'headers'>): Attribut
 export const headBucket = (bucket: Bucket, { signal }: Cancellable): Promise<void> =>
   bucket.client.send({ method: 'HEAD', signal, parse: () => {} });
 
+/** Returns the time of a response of the store. */
+export const headTime = (bucket: Bucket, { signal }: Cancellable): Promise<Date> =>
+  bucket.client.send({ method: 'HEAD', signal, parse: ({ headers }) => new Date(headers.date ?? Number.NaN) });
+
 /** HeadObject. Throws `not-found`. */
 export function headObject(
   bucket: Bucket,

@@ -4,7 +4,7 @@ import { TreeComparison } from '../../files/tree-comparison.ts';
 import { exists, isStoreError } from '../../model/error.ts';
 import { newKeptId } from '../../model/kept-ids.ts';
 import type { FolderPath } from '../../model/path.ts';
-import type { Store } from '../../model/store.ts';
+import type { Bounded, Cancellable, Store } from '../../model/store.ts';
 import { concurrentlyModified } from '../../model/store-errors.ts';
 import type { Leases } from './lease.ts';
 import type { ListedObject } from './operations.ts';
@@ -31,14 +31,16 @@ export function keepReplacedFolders(operations: Operations, options: ReplacedFol
     (name: FolderOperation): Operations[FolderOperation] =>
     async (from, to, given) => {
       if (!given.keep || !given.replace) return operations[name](from, to, given);
+      const isLater = await hasLater(options.tree, to, given);
       for (let attempt = 1; ; attempt++) {
         try {
-          if (await isReplaced(options.tree, name, { from, to })) await replace(name, { from, to, given });
+          if (!isLater && (await isReplaced(options.tree, name, { from, to })))
+            await replace(name, { from, to, given });
           // Without `replace`, because it would permanently remove what other clients create there meanwhile.
           else await operations[name](from, to, { ...given, replace: false });
           return;
         } catch (error) {
-          if (!isStoreError(error, 'already-exists')) throw error;
+          if (isLater || !isStoreError(error, 'already-exists')) throw error;
           if (attempt === MAX_ATTEMPTS) throw concurrentlyModified(error);
         }
       }
@@ -73,6 +75,18 @@ interface Replacement {
   readonly from: FolderPath;
   readonly to: FolderPath;
   readonly given: Parameters<Operations[FolderOperation]>[2];
+}
+
+/** Returns whether the destination has content that arrived after the operation was requested, perhaps by its first attempt. */
+async function hasLater(
+  tree: ItemTree<ListedObject>,
+  to: FolderPath,
+  { before, signal }: Bounded & Cancellable,
+): Promise<boolean> {
+  if (before === undefined) return false;
+  for await (const { modified } of tree.walk(to, { signal }))
+    if (modified === undefined || modified >= before) return true;
+  return false;
 }
 
 /** Returns whether the destination exists and is not the result of this operation, interrupted before. */

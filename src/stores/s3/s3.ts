@@ -1,8 +1,10 @@
 import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { createItemwiseOperations } from '../../files/folder-operations.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
+import type { FolderPath } from '../../model/path.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
-import type { Cancellable, Store } from '../../model/store.ts';
+import type { Bounded, Cancellable, Store } from '../../model/store.ts';
+import { boundedTree } from './bounded-tree.ts';
 import { type Bucket, openBucket, type S3Options } from './bucket.ts';
 import { BucketVersions } from './bucket-versions.ts';
 import { ConditionalPut } from './conditional-put.ts';
@@ -15,7 +17,7 @@ import { encodeKey, type Key } from './keys.ts';
 import { Leases } from './lease.ts';
 import { createLister } from './list.ts';
 import { ObjectVersions } from './object-versions.ts';
-import { headBucket, listObjects } from './operations.ts';
+import { headBucket, headTime, listObjects } from './operations.ts';
 import { hideOwnFolder } from './own-folder.ts';
 import { BucketUploads } from './pending-uploads.ts';
 import { Reader } from './read.ts';
@@ -47,7 +49,6 @@ export function openS3(options: S3Options): Store {
   const writer = new Writer(bucket, entries, puts, replacer);
   const context = { bucket, entries, stat, copier, remover, replacer };
   const tree = createObjectTree(bucket, copier, remover, options.concurrency);
-  const folders = createItemwiseOperations(tree);
   const writeOwn = openOwnObjects(bucket);
   const leases = new Leases({ bucket, write: writeOwn, leaseMs: options.leaseMs });
   const erase = async (prefix: Key) => {
@@ -55,6 +56,10 @@ export function openS3(options: S3Options): Store {
   };
   const trash = new BucketTrash({ context, tree, leases, locks, erase });
   const deletes = new TrashDeletes({ context, tree, leases, locks, trash });
+  const transfersFrom = (from: FolderPath, { before }: Bounded) => {
+    const bounded = boundedTree(tree, from, before);
+    return keepReplacedFolders(createItemwiseOperations(bounded), { tree: bounded, trash, deletes, leases });
+  };
   const uploads = new BucketUploads({ bucket, stat, puts, replacer, writer, writeOwn, erase });
 
   return hideOwnFolder({
@@ -72,8 +77,13 @@ export function openS3(options: S3Options): Store {
     removeFolder: (folder, folderOptions = {}) => removeFolder(context, folder, folderOptions),
     copy: (from, to, copyOptions) => copyFile(context, from, to, copyOptions),
     move: (from, to, moveOptions) => moveFile(context, from, to, moveOptions),
-    removeTree: folders.removeTree,
-    ...keepReplacedFolders(folders, { tree, trash, deletes, leases }),
+    async now(timeOptions = {}) {
+      return headTime(bucket, timeOptions);
+    },
+    removeTree: (folder, removeOptions) =>
+      createItemwiseOperations(boundedTree(tree, folder, removeOptions?.before)).removeTree(folder, removeOptions),
+    copyFolder: (from, to, copyOptions) => transfersFrom(from, copyOptions).copyFolder(from, to, copyOptions),
+    moveFolder: (from, to, moveOptions) => transfersFrom(from, moveOptions).moveFolder(from, to, moveOptions),
     presign: createPresigner(bucket, entries, stat),
     check: createCheck(bucket),
     close: async () => bucket.client.close(),

@@ -6,9 +6,10 @@ import { recordingTime } from '../../model/clock.ts';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { type KeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Reporting, TrashedItem } from '../../model/store.ts';
+import type { Bounded, Cancellable, FileEntry, Reporting, TrashedItem } from '../../model/store.ts';
 import { concurrentlyModified, inconsistentStore, requireEtag } from '../../model/store-errors.ts';
 import { formatRecord, parseRecord } from '../trash-record.ts';
+import { boundedTree } from './bounded-tree.ts';
 import type { FileContext } from './files.ts';
 import { LEASES, type Lease, type Leases } from './lease.ts';
 import { requestPage } from './list.ts';
@@ -19,7 +20,7 @@ import { moveTree } from './tree-move.ts';
 /** Maximum attempts to move a file that changes meanwhile. */
 const MAX_MOVE_ATTEMPTS = 5;
 
-export interface DeleteOptions extends Reporting, Cancellable {
+export interface DeleteOptions extends Bounded, Reporting, Cancellable {
   readonly id: KeptId;
   readonly user?: string | undefined;
   readonly ifMatch?: string;
@@ -118,7 +119,7 @@ export class TrashDeletes {
   async #moveContent(
     record: ItemRecord,
     lease: Lease,
-    { ifMatch, onProgress, signal: cancelled, isResumed }: DeleteOptions & { isResumed: boolean },
+    { ifMatch, before, onProgress, signal: cancelled, isResumed }: DeleteOptions & { isResumed: boolean },
   ): Promise<number | undefined> {
     const signal = cancelled ? AbortSignal.any([cancelled, lease.signal]) : lease.signal;
     const content = contentOf(record);
@@ -134,7 +135,7 @@ export class TrashDeletes {
       return this.#moveFile(move);
     }
     try {
-      await moveTree(this.#tree, record.path, content as FolderPath, {
+      await moveTree(boundedTree(this.#tree, record.path, before), record.path, content as FolderPath, {
         onProgress,
         signal,
         removalSignal: lease.signal,
@@ -214,8 +215,8 @@ export class TrashDeletes {
     return missing === 0;
   }
 
-  async #requirePresent(path: FilePath | FolderPath, { ifMatch, signal }: DeleteOptions): Promise<void> {
-    if (isFolder(path)) await this.#tree.requireFolder(path, { signal });
+  async #requirePresent(path: FilePath | FolderPath, { ifMatch, before, signal }: DeleteOptions): Promise<void> {
+    if (isFolder(path)) await boundedTree(this.#tree, path, before).requireFolder(path, { signal });
     else requireEtag(await this.#context.stat(path, { signal }), ifMatch);
   }
 }
