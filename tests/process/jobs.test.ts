@@ -35,7 +35,7 @@ function expiryOfLease(root: string): number {
 
 function expireLease(root: string): void {
   using database = openDatabase(root);
-  database.exec("update jobs set lease_expires_at = 0 where status = 'running'");
+  database.exec("update jobs set lease_expires_at = created_at where status = 'running'");
 }
 
 const WORKERS = isFullForm ? '2' : '1';
