@@ -67,11 +67,38 @@ describe('An upload whose response was lost', () => {
         { change: 'change-2', path: 'b.txt', removed: ['b.txt'], added: [] },
       ],
     ]);
-    assert.equal(scene.uploads.undo.value?.label, 'Undo');
+    assert.equal(scene.uploads.undo.value?.label, 'Undo 2 uploads');
     const restricted = await createUploadScene({ permissions: ['read', 'write'] });
     restricted.add({ 'a.txt': 'a' });
     await restricted.idle();
     assert.deepEqual(restricted.offered, []);
+  });
+
+  it('can be undone only as long as they are the last ones, by a button that counts them', async () => {
+    const scene = await createUploadScene({
+      override: uploadBy(({ name, signal: ending }, send) => (name === 'large.bin' ? cancellation(ending) : send())),
+    });
+    scene.add({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    await scene.idle();
+    assert.equal(scene.uploads.undo.value?.label, 'Undo 3 uploads');
+
+    scene.add({ 'large.bin': 'large' });
+    assert.equal(scene.uploads.undo.value, undefined);
+    scene.uploads.cancelAll();
+    await scene.idle();
+    assert.equal(scene.uploads.undo.value, undefined, 'nothing was stored');
+
+    scene.add({ 'd.txt': 'd', 'large.bin': 'large' });
+    await scene.when(() =>
+      scene.uploads.items.value.some(({ name, state }) => name === 'd.txt' && state.value === 'done'),
+    );
+    scene.uploads.cancelAll();
+    await scene.idle();
+    assert.deepEqual(
+      scene.offered.map((changes) => changes.map(({ path }) => path)),
+      [['a.txt', 'b.txt', 'c.txt'], ['d.txt']],
+    );
+    assert.equal(scene.uploads.undo.value?.label, 'Undo 1 upload');
   });
 
   it('completes without a conflict with the file that it stored', async () => {

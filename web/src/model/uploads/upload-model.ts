@@ -42,7 +42,7 @@ export interface UploadModel {
   readonly isBusy: ReadonlySignal<boolean>;
   /** Whether the device has a network connection, and the service responds as far as known; otherwise uploads wait. */
   readonly isOnline: ReadonlySignal<boolean>;
-  /** The button that undoes the last uploads; undefined if they can't be undone. */
+  /** The button that undoes the uploads since the last idle time, and counts them; undefined if none can be undone. */
   readonly undo: ReadonlySignal<Message['action']>;
   /** The number of files found so far in folders that are being read; null while no folder is being read. */
   readonly filesFound: ReadonlySignal<number | null>;
@@ -155,15 +155,18 @@ export function createUploadModel(
   })();
   const { items } = queue;
   const undo = signal<Message['action']>(undefined);
+  /** Counts the times that uploads began after an idle time. */
+  let run = 0;
   const offerUndo = () => {
     const stored = undoable.splice(0);
     // Undoing an upload deletes the file.
     const isAllowed = stored.every(({ path }) => permissions.allowsIn(parentOf(path), 'manage'));
-    if (stored.length === 0) return;
-    undo.value = undefined;
-    if (!isAllowed) return;
+    if (stored.length === 0 || !isAllowed) return;
+    const current = run;
     void changes.perform(async ({ context }) => {
-      undo.value = context.offerUndo(stored);
+      const action = context.offerUndo(stored);
+      if (!action || current !== run) return;
+      undo.value = { ...action, label: language.value.text.uploads.undo({ count: stored.length }) };
     });
   };
   /** The folder in which to highlight the items at the end; null once the user does something else. */
@@ -174,7 +177,12 @@ export function createUploadModel(
 
   effect(() => {
     totals.publish();
-    if (isBusy.value) return;
+    if (isBusy.value) {
+      // The button of earlier uploads would seem to undo these.
+      run++;
+      undo.value = undefined;
+      return;
+    }
     names.forget();
     untracked(() => {
       reconciler.reconcile();
