@@ -227,17 +227,18 @@ function unlessMissing(error: unknown): undefined {
   if (systemErrorCode(error) !== 'ENOENT') throw error;
 }
 
-/** Describes which programs draw videos and PDFs. They are optional, so that only a sandbox that fails is a warning. */
+/** Describes which programs draw videos, PDFs and HEIC images. They are optional, so that only a sandbox that fails is a warning. */
 export function describePrograms({ kinds, missing, sandboxError }: FoundPrograms): Finding {
   if (sandboxError !== undefined) {
     return warning(
-      `Videos and PDFs have no thumbnails, because the sandbox does not start: ${sandboxError}`,
+      `Videos, PDFs and HEIC images have no thumbnails, because the sandbox does not start: ${sandboxError}`,
       'Allow user namespaces (docs/how-to/video-thumbnails.md#allow-the-sandbox), or set THUMBNAIL_PROGRAMS=false.',
     );
   }
-  const drawn = kinds.length === 0 ? 'Neither videos nor PDFs have' : `${kinds.map(nameOfKind).join(' and ')} have`;
+  const names = new Intl.ListFormat('en-GB').format(kinds.map(nameOfKind));
+  const drawn = kinds.length === 0 ? 'Neither videos nor PDFs nor HEIC images have' : `${names} have`;
   const without = missing.length === 0 ? '' : ` Not installed in /usr/bin: ${missing.join(', ')}.`;
   return ok(`${drawn} thumbnails.${without}`);
 }
 
-const nameOfKind = (kind: StillKind) => ({ video: 'Videos', pdf: 'PDFs' })[kind];
+const nameOfKind = (kind: StillKind) => ({ video: 'Videos', pdf: 'PDFs', heic: 'HEIC images' })[kind];

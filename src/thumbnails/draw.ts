@@ -133,7 +133,7 @@ function asRenderError(error: unknown): RenderError {
 }
 
 function faultOf(message: string): RenderFault {
-  if (message.includes('unsupported image format')) return 'unsupported';
+  if (/unsupported image format|has not been built in/.test(message)) return 'unsupported';
   // libvips reports an SVG whose size overflows an integer as zero pixels wide.
   if (/pixel limit|zero-sized image/.test(message)) return 'too-many-pixels';
   if (message.startsWith('timeout:')) return 'overloaded';

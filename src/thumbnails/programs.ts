@@ -6,11 +6,18 @@ import { sandboxed } from './sandbox.ts';
 import { isShortage } from './shortage.ts';
 
 /** Kinds of files of which another program draws a still image. */
-export const STILL_KINDS = ['video', 'pdf'] as const;
+export const STILL_KINDS = ['video', 'pdf', 'heic'] as const;
 export type StillKind = (typeof STILL_KINDS)[number];
 
-/** The programs that draw still images: ffmpeg a frame of a video, and pdftoppm of Poppler the first page of a PDF. */
-export const STILL_PROGRAMS: Readonly<Record<StillKind, string>> = { video: 'ffmpeg', pdf: 'pdftoppm' };
+/**
+ * The programs that draw still images: ffmpeg a frame of a video, pdftoppm of Poppler the first page of a PDF, and
+ * heif-convert of libheif a HEIC image, because the libvips that npm installs has no decoder for HEVC.
+ */
+export const STILL_PROGRAMS: Readonly<Record<StillKind, string>> = {
+  video: 'ffmpeg',
+  pdf: 'pdftoppm',
+  heic: 'heif-convert',
+};
 
 /** The programs that make up the sandbox: bubblewrap, and prlimit of util-linux. */
 export const SANDBOX_PROGRAMS = ['bwrap', 'prlimit'] as const;
@@ -18,7 +25,7 @@ export const SANDBOX_PROGRAMS = ['bwrap', 'prlimit'] as const;
 /** The folder of the programs. The sandbox has no other one. */
 const PROGRAM_FOLDER = '/usr/bin';
 
-/** What is installed to draw videos and PDFs. */
+/** What is installed to draw videos, PDFs and HEIC images. */
 export interface FoundPrograms {
   /** The kinds of files that can be drawn. */
   readonly kinds: readonly StillKind[];

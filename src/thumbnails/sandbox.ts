@@ -6,10 +6,15 @@ export interface SandboxLimits {
   readonly memoryBytes: number;
   /** Maximum CPU time, in seconds. */
   readonly seconds: number;
+  /** Maximum bytes of files in `SANDBOX_OUTPUT`, in memory. Default: 0, without the folder. */
+  readonly outputBytes?: number;
 }
 
 /** The path of the input in the sandbox. */
 export const SANDBOX_INPUT = '/input';
+
+/** The only folder in which the program can create files, for programs that can't write to a pipe. */
+export const SANDBOX_OUTPUT = '/output';
 
 /** Maximum open files. */
 const MAX_FILES = 64;
@@ -21,15 +26,16 @@ const MAX_FILES = 64;
  */
 export function sandboxed(
   [program = '', ...args]: readonly string[],
-  { input, memoryBytes, seconds }: SandboxLimits,
+  { input, memoryBytes, seconds, outputBytes = 0 }: SandboxLimits,
 ): [file: string, ...args: string[]] {
   const readOnly = ['/lib', '/lib64', ...CONFIGURATION].flatMap((path) => ['--ro-bind-try', path, path]);
-  // Everything in memory is read-only, because no limit of the process would count it.
+  // Everything else in memory is read-only, because no limit of the process would count it.
+  const output = outputBytes === 0 ? [] : ['--size', String(outputBytes), '--tmpfs', SANDBOX_OUTPUT];
   const isolation = '--unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv --ro-bind /usr /usr';
   const mounts = '--dev /dev --remount-ro /dev --remount-ro / --chdir /';
   // At the first limit, the program gets SIGXCPU. With a single one, it would get SIGKILL, as from Linux without memory.
   const cpuTime = `${Math.ceil(seconds)}:${Math.ceil(seconds) + 1}`;
-  const limits = `--as=${Math.ceil(memoryBytes)} --cpu=${cpuTime} --fsize=0 --nofile=${MAX_FILES} --core=0`;
+  const limits = `--as=${Math.ceil(memoryBytes)} --cpu=${cpuTime} --fsize=${outputBytes} --nofile=${MAX_FILES} --core=0`;
   return [
     '/usr/bin/bwrap',
     ...isolation.split(' '),
@@ -37,6 +43,7 @@ export function sandboxed(
     '--ro-bind',
     input,
     SANDBOX_INPUT,
+    ...output,
     ...mounts.split(' '),
     '/usr/bin/prlimit',
     ...limits.split(' '),

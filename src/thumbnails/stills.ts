@@ -7,23 +7,25 @@ import { mediaTypeOf, UNKNOWN_TYPE } from '../model/presentation.ts';
 import type { FileEntry } from '../model/store.ts';
 import { recyclerOf } from '../streams/chunk-recycling.ts';
 import { RenderError, type RenderLimits } from './errors.ts';
+import { MAX_RENDITION_BYTES } from './limits.ts';
 import { STILL_PROGRAMS, type StillKind } from './programs.ts';
 import { readTimedOut, sizeMismatch, startProcess } from './render.ts';
-import { SANDBOX_INPUT, sandboxed } from './sandbox.ts';
+import { SANDBOX_INPUT, SANDBOX_OUTPUT, sandboxed } from './sandbox.ts';
 import { isShortage } from './shortage.ts';
 
 /*
- * Still images of files that libvips can't draw: a frame of a video, and the first page of a PDF. Another program draws
- * them as a JPEG, which is then drawn like any image.
+ * Still images of files that libvips can't draw: a frame of a video, the first page of a PDF, and a HEIC image. Another
+ * program draws them as a JPEG, which is then drawn like any image.
  */
 
 /**
  * Returns the kind of a file by its media type, or by its name if it has none; undefined for a file that may be an image.
- * `video/mp2t` is usually TypeScript.
+ * `video/mp2t` is usually TypeScript. HEIC is an image without a program of `drawn`: some builds of libvips draw it.
  */
-export function stillKindOf({ path, type }: FileEntry): StillKind | undefined {
+export function stillKindOf({ path, type }: FileEntry, drawn: readonly StillKind[]): StillKind | undefined {
   const mediaType = type.startsWith(UNKNOWN_TYPE) ? mediaTypeOf(path) : type;
   if (/^application\/pdf(?![\w+.-])/i.test(mediaType)) return 'pdf';
+  if (drawn.includes('heic') && /^image\/hei[cf](?![\w+.])/i.test(mediaType)) return 'heic';
   return /^video\/(?!mp2t)/i.test(mediaType) ? 'video' : undefined;
 }
 
@@ -80,7 +82,7 @@ async function copyParts(
   { input, kind, signal, readTimeoutMs }: StillOptions & { readonly input: string },
 ): Promise<void> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
-  const isWhole = kind === 'pdf' || file.size <= VIDEO_HEAD_BYTES + VIDEO_TAIL_BYTES;
+  const isWhole = kind !== 'video' || file.size <= VIDEO_HEAD_BYTES + VIDEO_TAIL_BYTES;
   const parts = isWhole
     ? [{ start: 0, end: file.size - 1 }]
     : [
@@ -125,8 +127,7 @@ async function writeAt(
 }
 
 async function runPrograms(input: string, options: StillOptions): Promise<Buffer<ArrayBuffer>> {
-  const commands = options.kind === 'pdf' ? [PDF_COMMAND] : FRAME_SECONDS.map(videoCommand);
-  for (const command of commands) {
+  for (const command of COMMANDS[options.kind]) {
     const still = await run(command, input, options);
     // ffmpeg succeeds without a frame if the video is shorter.
     if (still.length > 0) return still;
@@ -165,21 +166,59 @@ function videoCommand(seconds: number): string[] {
   return [STILL_PROGRAMS.video, ...`${input} ${frame} ${output}`.split(' ')];
 }
 
+/**
+ * heif-convert writes only files. Of a file with several images, it writes each one under its own name, beginning with the
+ * first.
+ */
+const HEIC_COMMAND = [
+  'sh',
+  '-c',
+  `${STILL_PROGRAMS.heic} -q 90 ${SANDBOX_INPUT} ${SANDBOX_OUTPUT}/still.jpg >/dev/null && set -- ${SANDBOX_OUTPUT}/*.jpg && cat "$1"`,
+];
+
+const COMMANDS: Readonly<Record<StillKind, readonly (readonly string[])[]>> = {
+  video: FRAME_SECONDS.map(videoCommand),
+  pdf: [PDF_COMMAND],
+  heic: [HEIC_COMMAND],
+};
+
+/**
+ * Returns a JPEG without EXIF. libheif has applied the transformations of a HEIC image, and copies an orientation in its EXIF,
+ * which readers of HEIC must ignore.
+ */
+function withoutExif(jpeg: Buffer): Buffer {
+  const kept = [jpeg.subarray(0, 2)];
+  let position = 2;
+  while (position + 4 <= jpeg.length && jpeg[position] === 0xff && jpeg[position + 1] !== START_OF_SCAN) {
+    const end = position + 2 + jpeg.readUInt16BE(position + 2);
+    if (jpeg[position + 1] !== APP1) kept.push(jpeg.subarray(position, end));
+    position = end;
+  }
+  return Buffer.concat([...kept, jpeg.subarray(position)]);
+}
+
+/** Markers of segments in a JPEG (ITU T.81, table B.1). */
+const START_OF_SCAN = 0xda;
+const APP1 = 0xe1;
+
 async function run(
   command: readonly string[],
   input: string,
-  { cpuTimeMs, deadlineMs, memoryLimitBytes, signal }: StillOptions,
+  { kind, cpuTimeMs, deadlineMs, memoryLimitBytes, signal }: StillOptions,
 ): Promise<Buffer<ArrayBuffer>> {
   signal.throwIfAborted();
-  const limits = { input, memoryBytes: memoryLimitBytes + LIBRARY_BYTES, seconds: cpuTimeMs / 1000 };
+  const memoryBytes = memoryLimitBytes + LIBRARY_BYTES;
+  const outputBytes = kind === 'heic' ? MAX_RENDITION_BYTES : 0;
+  const limits = { input, memoryBytes, seconds: cpuTimeMs / 1000, outputBytes };
   const [file, ...args] = sandboxed(command, limits);
   const running = startProcess(file, args, deadlineMs);
   const kill = () => running.child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   try {
     const { stdout } = await running;
-    const still = Buffer.allocUnsafeSlow(stdout.length);
-    stdout.copy(still);
+    const drawn = kind === 'heic' ? withoutExif(stdout) : stdout;
+    const still = Buffer.allocUnsafeSlow(drawn.length);
+    drawn.copy(still);
     return still;
   } catch (error) {
     signal.throwIfAborted();

@@ -123,16 +123,16 @@ class CachedThumbnails implements Thumbnails {
   }
 
   peek(file: FileEntry, rendition = THUMBNAIL): Buffer | undefined {
-    return this.#isClosed ? undefined : this.#peek(cacheKeyOf(file, rendition));
+    return this.#isClosed ? undefined : this.#peek(cacheKeyOf(file, rendition, stillKindOf(file, this.stills)));
   }
 
   async get(file: FileEntry, { rendition = THUMBNAIL, source, signal }: RenditionOptions = {}): Promise<Buffer> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw this.#closed;
-    const kind = stillKindOf(file);
+    const kind = stillKindOf(file, this.stills);
     requireUsableSize(file, kind);
     if (kind && !this.stills.includes(kind)) throw noProgramFor(file, kind);
-    const key = cacheKeyOf(file, rendition);
+    const key = cacheKeyOf(file, rendition, kind);
     const make = (flightSignal: AbortSignal) => this.#make(file, key, { rendition, source, signal: flightSignal });
     return this.#peek(key) ?? this.#flights.run(key, make, signal);
   }
@@ -203,12 +203,14 @@ class ThumbnailRenderer {
   readonly #limits: RenderLimits;
   readonly #renders: Semaphore;
   readonly #childProcesses: Semaphore;
+  readonly #stills: readonly StillKind[];
 
   constructor(
-    { files, maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions,
+    { files, stills = [], maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions,
     { cache, limits }: { readonly cache: ThumbnailCache; readonly limits: RenderLimits },
   ) {
     this.#files = files;
+    this.#stills = stills;
     this.#cache = cache;
     this.#limits = limits;
     this.#renders = createSemaphore({
@@ -230,7 +232,7 @@ class ThumbnailRenderer {
     let ended = Promise.resolve();
     let releaseChildProcess = () => {};
     try {
-      const kind = stillKindOf(file);
+      const kind = stillKindOf(file, this.#stills);
       const image = kind
         ? await this.#still(source, file, { kind, signal })
         : await readSource(source, file, { signal, timeoutMs: READ_TIMEOUT_MS });
@@ -283,6 +285,8 @@ function copyOf(bytes: Buffer): Buffer<ArrayBuffer> {
   return copy;
 }
 
-function cacheKeyOf(file: FileEntry, rendition: Rendition): string {
-  return hash('sha256', `${nameOfRendition(rendition)}\0${file.path}\0${file.etag}`);
+/** A HEIC image has another key as a still: without the program, its failure can be cached. */
+function cacheKeyOf(file: FileEntry, rendition: Rendition, kind: StillKind | undefined): string {
+  const drawnBy = kind === 'heic' ? `${kind}\0` : '';
+  return hash('sha256', `${drawnBy}${nameOfRendition(rendition)}\0${file.path}\0${file.etag}`);
 }

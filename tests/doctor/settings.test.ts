@@ -125,13 +125,13 @@ describe('The checks of the settings', () => {
   });
 
   it('report what draws videos and PDFs, and why nothing does', () => {
-    const all = describePrograms({ kinds: ['video', 'pdf'], missing: [] });
-    assert.deepEqual([all.status, all.found], ['ok', 'Videos and PDFs have thumbnails.']);
+    const all = describePrograms({ kinds: ['video', 'pdf', 'heic'], missing: [] });
+    assert.deepEqual([all.status, all.found], ['ok', 'Videos, PDFs and HEIC images have thumbnails.']);
     const some = describePrograms({ kinds: ['pdf'], missing: ['ffmpeg'] });
     assert.deepEqual([some.status, some.found], ['ok', 'PDFs have thumbnails. Not installed in /usr/bin: ffmpeg.']);
     const none = describePrograms({ kinds: [], missing: ['bwrap', 'ffmpeg', 'pdftoppm'] });
     assert.equal(none.status, 'ok');
-    assert.match(none.found, /^Neither videos nor PDFs .*bwrap, ffmpeg, pdftoppm\.$/);
+    assert.match(none.found, /^Neither videos nor PDFs nor HEIC images .*bwrap, ffmpeg, pdftoppm\.$/);
     const forbidden = describePrograms({ kinds: [], missing: [], sandboxError: 'bwrap: No permissions' });
     assert.equal(forbidden.status, 'warning');
     assert.match(forbidden.found, /sandbox does not start: bwrap: No permissions/);

@@ -93,8 +93,15 @@ const NEEDS = {
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
   sqlite3: { description: 'the command line of SQLite', commands: { sqlite3: 'sqlite3' } },
   stills: {
-    description: 'ffmpeg and Poppler, and bubblewrap with permission for user namespaces',
-    commands: { ffmpeg: 'ffmpeg', pdftoppm: 'poppler-utils', bwrap: 'bubblewrap', prlimit: 'util-linux' },
+    description: 'ffmpeg, Poppler and libheif, and bubblewrap with permission for user namespaces',
+    commands: {
+      ffmpeg: 'ffmpeg',
+      pdftoppm: 'poppler-utils',
+      'heif-convert': 'libheif-examples',
+      'heif-enc': 'libheif-examples',
+      bwrap: 'bubblewrap',
+      prlimit: 'util-linux',
+    },
     isMet: canStartSandbox,
   },
   strace: { description: 'strace', commands: { strace: 'strace' } },

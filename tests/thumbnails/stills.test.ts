@@ -42,14 +42,14 @@ const put = (gallery: Gallery, path: string, bytes: Buffer, type = 'video/mp4'):
   type,
 });
 
-const STILLS = { stills: ['video', 'pdf'] } as const;
+const STILLS = { stills: ['video', 'pdf', 'heic'] } as const;
 const PREVIEW: Rendition = { kind: 'preview', width: 320, format: 'webp' };
 
 /** Returns the remaining input files of programs. */
 const leftInputs = () => readdirSync(tmpdir()).filter((name) => name.startsWith('holdall-still-'));
 
 test('finds the programs and starts their sandbox', async () => {
-  assert.deepEqual(await findPrograms(), { kinds: ['video', 'pdf'], missing: [] });
+  assert.deepEqual(await findPrograms(), { kinds: ['video', 'pdf', 'heic'], missing: [] });
 });
 
 test('draws a frame of a video, upright and with square pixels, once for all renditions', async (t) => {
@@ -61,6 +61,28 @@ test('draws a frame of a video, upright and with square pixels, once for all ren
   const { width, height } = await sharp(await thumbnails.get(file, { rendition: PREVIEW })).metadata();
   assert.deepEqual([width, height], [160, 180]);
   assert.deepEqual(gallery.reads, ['film.mp4']);
+  assert.deepEqual(leftInputs(), []);
+});
+
+test('draws HEIC images, and ignores the orientation in their EXIF as HEIF prescribes', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, STILLS);
+  const photo = join(folder, 'photo.jpg');
+  const image = sharp({ create: { width: 640, height: 320, channels: 3, background: '#c82828' } });
+  await image.jpeg().withMetadata({ orientation: 6 }).toFile(photo);
+  await run('heif-enc', ['-q', '80', photo, '-o', join(folder, 'photo.heic')]);
+  const heic = await readFile(join(folder, 'photo.heic'));
+  for (const type of ['image/heic', 'image/heif', 'application/octet-stream']) {
+    const file = put(gallery, `${type.replace('/', ' ')}.heic`, heic, type);
+    await assertThumbnail(await thumbnails.get(file), [160, 160, RED]);
+    const preview: Buffer = await thumbnails.get(file, { rendition: PREVIEW });
+    const drawn = await sharp(preview).metadata();
+    assert.deepEqual([drawn.width, drawn.height], [320, 160]);
+  }
+  const cut = put(gallery, 'cut.heic', heic.subarray(0, heic.length / 2), 'image/heic');
+  await assert.rejects(thumbnails.get(cut), { code: 'unsupported-image' });
+  const without = thumbnailsOf(t, gallery, { stills: ['video'] });
+  await assert.rejects(without.get(put(gallery, 'b.heic', heic, 'image/heic')), { code: 'unsupported-image' });
   assert.deepEqual(leftInputs(), []);
 });
 

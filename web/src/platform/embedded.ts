@@ -19,7 +19,7 @@ export interface Embedded {
   /** Whether the earlier contents of replaced files are kept as versions. */
   readonly keepsVersions: boolean;
   /** The kinds of files that have thumbnails in addition to images. */
-  readonly stills: readonly ('video' | 'pdf')[];
+  readonly stills: readonly ('video' | 'pdf' | 'heic')[];
   /** Whether users can share files and folders by links. */
   readonly links: boolean;
   /**

@@ -98,11 +98,11 @@ export function hasThumbnail(entry: Entry): entry is FileEntry {
 export function hasStill(entry: Entry, stills: Embedded['stills']): entry is FileEntry {
   if (entry.type !== 'file' || entry.size === 0) return false;
   const kind = stills.find((each) => STILL_TYPES[each].test(entry.contentType));
-  return kind === 'video' || (kind === 'pdf' && entry.size <= MAX_THUMBNAIL_BYTES);
+  return kind === 'video' || (kind !== undefined && entry.size <= MAX_THUMBNAIL_BYTES);
 }
 
 /** Media types of the files that only other programs draw. `video/mp2t` is usually TypeScript. */
-const STILL_TYPES = { video: /^video\/(?!mp2t)/, pdf: /^application\/pdf/ };
+const STILL_TYPES = { video: /^video\/(?!mp2t)/, pdf: /^application\/pdf/, heic: /^image\/hei[cf]/ };
 
 /** Returns whether all supported browsers show a local file of this type in an `img` element. SVG scripts don't run there. */
 export function isDisplayableImage({ type, size }: Blob): boolean {
