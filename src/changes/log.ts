@@ -33,10 +33,11 @@ export interface StoredChange extends LoggedChange, ChangeRecord {
   readonly sequence: number;
 }
 
-/** Selects changes: of any of `paths`, or of anything in the folders `contentOf`. */
+/** Selects changes: of any of `paths`, of anything in the folders `contentOf`, or with any of the IDs `kept`. */
 export interface ChangeScope {
   readonly paths: readonly (FilePath | FolderPath)[];
   readonly contentOf: readonly FolderPath[];
+  readonly kept?: readonly KeptId[];
 }
 
 /** Changes that were added in one transaction. */
@@ -154,7 +155,7 @@ export class ChangeLog {
   }
 
   /** Yields the changes of a scope after the sequence number `start`, the newest first. */
-  async *readBack(start: number, { paths, contentOf }: ChangeScope): AsyncGenerator<StoredChange> {
+  async *readBack(start: number, { paths, contentOf, kept = [] }: ChangeScope): AsyncGenerator<StoredChange> {
     const { key, last, expired } = await this.#database.run((db) => this.#state(db));
     const first = Math.max(start, expired);
     for (let end = last.sequence; end > first; end -= SEARCH_BATCH) {
@@ -168,6 +169,7 @@ export class ChangeLog {
             or([
               eb('path', 'in', paths),
               eb('source', 'in', paths),
+              ...(kept.length > 0 ? [eb('kept', 'in', kept)] : []),
               ...contentOf.flatMap((folder) => [startsWith('path', folder), startsWith('source', folder)]),
             ]),
           )

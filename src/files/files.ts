@@ -1,6 +1,16 @@
 import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
-import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../model/path.ts';
+import {
+  childFile,
+  childFolder,
+  type FilePath,
+  type FolderPath,
+  folderNamed,
+  isWithin,
+  nameOf,
+  parentOf,
+  ROOT,
+} from '../model/path.ts';
 import {
   type Cancellable,
   type Content,
@@ -13,6 +23,7 @@ import {
   type Store,
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
+import { removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
 import { copyFile, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
@@ -32,6 +43,11 @@ export interface FilesOptions extends ContentOptions {
   readonly maxUploadSize?: number | undefined;
   /** What is kept of content that users delete or replace. Default: nothing. */
   readonly retention?: RetentionOptions | undefined;
+}
+
+interface MoveOptions {
+  /** Whether to replace a folder at the destination that contains no files, at any depth. */
+  readonly replaceEmpty?: boolean;
 }
 
 type FileChangeOptions = Replacing & ByUser & Cancellable;
@@ -80,12 +96,12 @@ export interface Files extends TrashOperations, VersionOperations {
   renameFile(file: FilePath, name: string, options: FileChangeOptions): Promise<FilePath>;
   /** Returns the copy. */
   copyFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<FileEntry>;
-  moveFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<void>;
+  moveFile(from: FilePath, to: FilePath, options: FileChangeOptions & MoveOptions): Promise<void>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
   /** Deletes a folder and everything in it, like `deleteFile`. */
   deleteFolder(folder: FolderPath, options?: DeleteFolderOptions): Promise<void>;
   copyFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions & Attempting): Promise<void>;
-  moveFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions): Promise<void>;
+  moveFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions & MoveOptions): Promise<void>;
   /** Renames a folder within its parent. Returns the new path. */
   renameFolder(folder: FolderPath, name: string, options: FolderChangeOptions): Promise<FolderPath>;
   /** Checks that the store is usable. Throws the reason if it is not. */
@@ -110,7 +126,8 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     ...change,
     keep: retention.keepFile({ user, onKept, replace: change.replace }),
   });
-  const moveFolder: Files['moveFolder'] = (from, to, { user, onKept, ...move }) => {
+  const moveFolder: Files['moveFolder'] = async (from, to, { user, onKept, replaceEmpty = false, ...move }) => {
+    if (replaceEmpty && !isWithin(from, to)) await removeEmptyTree(store, to, move);
     const keep = retention.keepFolder('moveFolder', { user, onKept, replace: move.replace });
     return folders.moveFolder(from, to, { ...move, keep });
   };
@@ -149,8 +166,9 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       return copyFile(store, from, to, keeping(copy));
     },
 
-    async moveFile(from, to, move) {
+    async moveFile(from, to, { replaceEmpty = false, ...move }) {
       requireDifferent(from, to);
+      if (replaceEmpty) await removeEmptyTree(store, folderNamed(to), move);
       await moveFile(store, from, to, keeping(move));
     },
 
@@ -159,8 +177,9 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       await store.createFolder(folder, cancel);
     },
 
-    async deleteFolder(folder, { onlyEmpty = false, ...remove } = {}) {
+    async deleteFolder(folder, { onlyEmpty = false, withEmptyFolders = false, ...remove } = {}) {
       if (folder === ROOT) throw new StoreError('root-not-allowed', "The root can't be deleted.");
+      if (withEmptyFolders) await removeEmptyChildren(store, folder, remove);
       if (onlyEmpty) return store.removeFolder(folder, { signal: remove.signal });
       await retention.delete(folder, remove, (rest) => folders.deleteFolder(folder, rest));
     },

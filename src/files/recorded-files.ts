@@ -48,7 +48,7 @@ export interface ItemFollower {
   restored(trashId: KeptId, to: FilePath | FolderPath): Promise<void>;
 }
 
-/** What an operation put away: see `ByUser.onKept`. */
+/** What an operation put away or restored: see `ChangeRecord.kept`. */
 type Kept = KeptId | null | undefined;
 
 /**
@@ -213,8 +213,9 @@ export class RecordedFiles implements Required<Files> {
 
   async restoreTrashed(...[id, options]: Args<'restoreTrashed'>) {
     const restored = await this.#run(
-      async () => {
+      async (onKept) => {
         const path = await this.#files.restoreTrashed(id, options);
+        onKept(id);
         const file = isFolder(path) ? undefined : await this.#files.stat(path).catch(() => undefined);
         return { path, file };
       },

@@ -36,6 +36,8 @@ export type DeleteFileOptions = DeleteOptions & { readonly ifMatch?: string };
 export type DeleteFolderOptions = DeleteOptions & {
   /** Whether to delete the folder only if it is empty: permanently, because it has no content to keep. */
   readonly onlyEmpty?: boolean;
+  /** Whether to delete the folders in it first, if it contains no files at any depth. */
+  readonly withEmptyFolders?: boolean;
   /** Whether to throw `unsupported` if there is no trash, instead of deleting the folder permanently. */
   readonly onlyToTrash?: boolean;
 };

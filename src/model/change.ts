@@ -48,7 +48,7 @@ export interface Change {
 export interface ChangeRecord extends Change {
   /**
    * The ID of what the change put away: the item in the trash of what it deleted, or of a folder that it replaced; the
-   * version of a file that it replaced. Null if it replaced something without keeping it, or can have done so.
+   * version of a file that it replaced. For a restored item, the ID that it had in the trash. Null if it replaced something without keeping it, or can have done so.
    */
   readonly kept?: KeptId | null;
   /** The sequence number of the change that this one undoes. */

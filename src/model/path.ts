@@ -96,6 +96,11 @@ export function withoutSlash(path: FilePath | FolderPath): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
+/** Returns the folder whose name `path` has, be it a file or a folder. */
+export function folderNamed(path: FilePath | FolderPath): FolderPath {
+  return (isFolder(path) ? path : `${path}/`) as FolderPath;
+}
+
 /** Returns whether a path is a folder path: the root, or a path that ends with `/`. */
 export function isFolder(path: FilePath | FolderPath): path is FolderPath {
   return path === '' || path.endsWith('/');

@@ -1,6 +1,8 @@
 import type { ChangeLog, ChangeScope, StoredChange } from '../changes/log.ts';
 import type { ChangeType } from '../model/change.ts';
-import { type FilePath, type FolderPath, isFolder, isWithin, parentOf, ROOT } from '../model/path.ts';
+import type { KeptId } from '../model/kept-ids.ts';
+import { type FilePath, type FolderPath, folderNamed, isFolder, isWithin, parentOf, ROOT } from '../model/path.ts';
+import { isMove, Trail } from './trail.ts';
 
 type Path = FilePath | FolderPath;
 
@@ -15,8 +17,19 @@ export interface Aftermath {
   readonly done: readonly StoredChange[];
   /** The newest change that does not allow to reverse one of the targets. */
   readonly obstacle: StoredChange | undefined;
-  /** Returns the last recorded change of a file since the targets; undefined without one. */
-  lastChangeOf(file: FilePath): StoredChange | undefined;
+  /** Returns the last ETag in the log of the file of a target; undefined if the log does not have it. */
+  etagOf(target: StoredChange): string | undefined;
+  /** Returns the ID of what a target moved to the trash; undefined if it is no longer there. It changes if the item was restored and deleted again. */
+  idInTrashOf(target: StoredChange): KeptId | undefined;
+  /** Returns whether a folder has new folders since the targets, or is one. */
+  hasNewFolders(folder: FolderPath): boolean;
+}
+
+/** A target with the trails of what it left at its path, and of what it deleted or replaced. */
+interface FollowedTarget {
+  readonly target: StoredChange;
+  readonly current: Trail;
+  readonly putAway: Trail;
 }
 
 /**
@@ -25,39 +38,98 @@ export interface Aftermath {
  */
 export async function readAftermath(log: ChangeLog, change: StoredChange): Promise<Aftermath> {
   const start = change.undoes ?? change.sequence;
-  const read = (changes: readonly StoredChange[]) => Array.fromAsync(log.readBack(start, scopeOf(changes)));
-  const found = await read([change]);
-  const targets = findTargets(change, found);
-  // The other steps of an undo can affect other paths.
-  const rows = targets.length > 1 ? await read(targets) : found;
+  let scope = scopeOf([change]);
+  for (;;) {
+    const rows = await Array.fromAsync(log.readBack(start, scope));
+    const targets = findTargets(change, rows);
+    const aftermath = follow(targets, rows);
+    // The other steps of an undo can affect other paths, and later changes can move the files to other paths.
+    const needed = scopeOf(targets, aftermath.followed, rows);
+    if (isIncluded(needed, scope)) return aftermath;
+    scope = needed;
+  }
+}
+
+/** `rows`: the changes of the files since the oldest target, the newest first. */
+function follow(targets: readonly StoredChange[], rows: readonly StoredChange[]) {
   const cancelled = findCancelled(rows);
   const sequences = new Set(targets.map(({ sequence }) => sequence));
+  const oldest = Math.min(...sequences);
   const done = rows.filter((row) => !cancelled.has(row) && row.undoes !== undefined && sequences.has(row.undoes));
   const isNeutral = (row: StoredChange) =>
-    cancelled.has(row) || sequences.has(row.sequence) || (row.undoes !== undefined && row.undoes > start);
-  const obstacle = rows.find(
-    (row) => !isNeutral(row) && !done.includes(row) && targets.some((target) => forbidsUndo(row, target)),
-  );
+    cancelled.has(row) ||
+    done.includes(row) ||
+    sequences.has(row.sequence) ||
+    (row.undoes !== undefined && row.undoes > oldest);
+  let obstacle: StoredChange | undefined;
+  const followed = targets.map((target): FollowedTarget => {
+    const current = Trail.afterChange(target);
+    const putAway = Trail.ofPutAway(target);
+    for (const row of rows.toReversed()) {
+      if (row.sequence <= target.sequence) continue;
+      const forbids = forbidsUndo(row, target, current.path) || (needsTrash(target) && putAway.isRestoredBy(row));
+      if (forbids && !isNeutral(row) && row.sequence > (obstacle?.sequence ?? 0)) obstacle = row;
+      current.follow(row);
+      putAway.follow(row);
+    }
+    return { target, current, putAway };
+  });
+  const find = (target: StoredChange) => followed.find((each) => each.target === target);
   return {
     targets,
     done: done.toReversed(),
     obstacle,
-    lastChangeOf: (file) => rows.find(({ path }) => path === file),
+    followed,
+    etagOf: (target: StoredChange) => find(target)?.current.etag,
+    idInTrashOf: (target: StoredChange) => find(target)?.putAway.idInTrash,
+    hasNewFolders: (folder: FolderPath) =>
+      rows.some((row) => row.type === 'folder.created' && !isNeutral(row) && isWithin(row.path, folder)),
   };
 }
 
-function scopeOf(changes: readonly StoredChange[]): ChangeScope {
-  const paths = new Set(changes.flatMap(pathsOf));
-  const includesContent = changes.some(({ type, path }) => isFolder(path) && !isMove(type));
-  return { paths: [...paths, ...ancestorsOf(paths)], contentOf: includesContent ? [...paths].filter(isFolder) : [] };
+/** Returns whether undoing a change restores an item of the trash. */
+function needsTrash({ type, kept }: StoredChange): boolean {
+  return (
+    type === 'file.deleted' || (typeof kept === 'string' && type.startsWith('folder.') && type !== 'folder.restored')
+  );
 }
 
-/** Returns the paths that a change affects. A copy leaves its source as it is. */
+function scopeOf(
+  targets: readonly StoredChange[],
+  followed: readonly FollowedTarget[] = [],
+  rows: readonly StoredChange[] = [],
+): ChangeScope {
+  const trails = followed.flatMap(({ current, putAway }) => [current, putAway]);
+  const paths = new Set([...targets.flatMap(pathsOf), ...trails.flatMap((trail) => [...trail.paths])]);
+  // The second step of an undone move restores what the move had replaced, at the source of the first step.
+  for (const { type, from, undoes } of rows) if (isMove(type) && from && undoes !== undefined) paths.add(from);
+  const includesContent = targets.some(({ type, path }) => isFolder(path) && !isMove(type));
+  const contentOf = new Set(includesContent ? [...paths].filter(isFolder) : []);
+  for (const folder of targets.flatMap(foldersInTheWay)) contentOf.add(folder);
+  const kept = new Set(trails.flatMap((trail) => [...trail.keptIds]));
+  return { paths: [...paths, ...ancestorsOf(paths)], contentOf: [...contentOf], kept: [...kept] };
+}
+
+function isIncluded(needed: ChangeScope, read: ChangeScope): boolean {
+  const includes = (all: readonly string[], some: readonly string[]) => some.every((each) => all.includes(each));
+  return (
+    includes(read.paths, needed.paths) &&
+    includes(read.contentOf, needed.contentOf) &&
+    includes(read.kept ?? [], needed.kept ?? [])
+  );
+}
+
+/** Returns the folders that a reversed upload can have left where undoing a change needs a free name. */
+function foldersInTheWay({ type, path, from }: StoredChange): readonly FolderPath[] {
+  const arrival = isMove(type) ? from : path;
+  const isArrival = isMove(type) || type === 'file.deleted' || type === 'folder.deleted';
+  return isArrival && arrival !== undefined ? [folderNamed(arrival)] : [];
+}
+
+/** Returns the paths that a change affects. A copy leaves its source unchanged. */
 function pathsOf({ type, path, from }: StoredChange): readonly Path[] {
   return isMove(type) && from !== undefined ? [path, from] : [path];
 }
-
-const isMove = (type: ChangeType) => type === 'file.moved' || type === 'folder.moved';
 
 /** Returns the changes that were undone, of changes in descending order. */
 function findCancelled(rows: readonly StoredChange[]): ReadonlySet<StoredChange> {
@@ -111,13 +183,13 @@ const ENDS_ITEM: ReadonlySet<ChangeType> = new Set<ChangeType>([
 /** The types of changes that need no particular state: undoing them only adds what is missing, or removes what is empty. */
 const INDEPENDENT: ReadonlySet<ChangeType> = new Set<ChangeType>(['file.deleted', 'folder.deleted', 'folder.created']);
 
-/** Returns whether a later change does not allow to reverse `target`. */
-function forbidsUndo(later: StoredChange, target: StoredChange): boolean {
-  if (later.sequence <= target.sequence || INDEPENDENT.has(target.type)) return false;
+/** Returns whether a later change does not allow to reverse `target`, whose file or folder was at `current` before it. */
+function forbidsUndo(later: StoredChange, target: StoredChange, current: Path): boolean {
+  if (INDEPENDENT.has(target.type)) return false;
   return pathsOf(later).some((path) => {
-    if (path === target.path) return isMove(target.type) ? ENDS_ITEM.has(later.type) : later.type !== 'folder.created';
-    if (isFolder(path) && path !== ROOT && isWithin(target.path, path)) return ENDS_ITEM.has(later.type);
-    return !isMove(target.type) && isFolder(target.path) && isWithin(path, target.path);
+    if (path === current) return isMove(target.type) ? ENDS_ITEM.has(later.type) : later.type !== 'folder.created';
+    if (isFolder(path) && path !== ROOT && isWithin(current, path)) return ENDS_ITEM.has(later.type);
+    return !isMove(target.type) && isFolder(current) && isWithin(path, current);
   });
 }
 

@@ -1,22 +1,26 @@
+import type { GuardedFiles } from '../access/guard.ts';
 import type { StoredChange } from '../changes/log.ts';
-import type { Files } from '../files/files.ts';
 import { StoreError, undefinedIfNotFound } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
-import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
+import { type FilePath, type FolderPath, folderNamed, isFolder } from '../model/path.ts';
 import type { Cancellable, Reporting } from '../model/store.ts';
+import type { Aftermath } from './aftermath.ts';
 
 type Path = FilePath | FolderPath;
 
 /** What a step can use. */
 export interface StepContext {
-  readonly files: Files;
+  readonly files: GuardedFiles;
   readonly options: Reporting & Cancellable;
-  /** Returns the last ETag of a file that the log has; undefined if it has none. */
-  etagOf(file: FilePath): string | undefined;
+  readonly aftermath: Aftermath;
 }
 
 /** One operation that reverses a change, or a part of it. It changes nothing if the files are not as the change left them. */
-export type Step = (context: StepContext) => Promise<unknown>;
+export interface Step {
+  /** Throws if the step is impossible now. Does not check what an earlier step changes. */
+  check(context: StepContext): Promise<unknown>;
+  run(context: StepContext): Promise<unknown>;
+}
 
 /** Returns the steps that reverse changes. The changes are one change, or all steps of one undo, the oldest first. */
 export function stepsFor(targets: readonly StoredChange[]): readonly Step[] {
@@ -31,34 +35,33 @@ function stepsForOne(change: StoredChange): readonly Step[] {
   const { type, path, from, kept, undoes } = change;
   switch (type) {
     case 'file.created':
-      return [deleteFile(path as FilePath)];
+    case 'file.restored':
+      return [deleteFile(change)];
     case 'file.replaced':
     case 'file.written':
-      return [restoreVersion(path as FilePath, requireKept(kept), 'unchanged')];
+      return [restoreVersion(change, requireKept(kept), 'unchanged')];
     case 'file.copied':
-    case 'file.restored':
-      if (kept === undefined) return [deleteFile(path as FilePath)];
-      return [restoreVersion(path as FilePath, requireKept(kept), 'unchanged')];
+      if (kept === undefined) return [deleteFile(change)];
+      return [restoreVersion(change, requireKept(kept), 'unchanged')];
     case 'file.moved':
       if (kept === undefined) return [move(path, requireSource(from))];
-      return [move(path, requireSource(from)), restoreVersion(path as FilePath, requireKept(kept), 'absent')];
+      return [move(path, requireSource(from)), restoreVersion(change, requireKept(kept), 'absent')];
     case 'folder.moved':
       if (kept === undefined) return [move(path, requireSource(from))];
-      return [move(path, requireSource(from)), restoreTrashed(path, requireKept(kept))];
+      return [move(path, requireSource(from)), restoreTrashed(change, requireKept(kept))];
     case 'folder.created':
-      return [({ files, options }) => files.deleteFolder(path as FolderPath, { ...options, onlyEmpty: true })];
+      return [deleteEmptyFolder(path as FolderPath)];
     case 'folder.copied':
-    case 'folder.restored':
       if (kept === undefined) return [trashFolder(path as FolderPath)];
-      return [trashFolder(path as FolderPath), restoreTrashed(path, requireKept(kept))];
+      return [trashFolder(path as FolderPath), restoreTrashed(change, requireKept(kept))];
+    case 'folder.restored':
+      return [trashFolder(path as FolderPath)];
     case 'file.deleted':
-      return [restoreTrashed(path, requireKept(kept, DELETED_PERMANENTLY))];
+      return [restoreTrashed(change, requireKept(kept, DELETED_PERMANENTLY))];
     case 'folder.deleted':
       // The undo of a new folder deletes it only if it is empty, so that nothing had to be kept.
-      if (kept === undefined && undoes !== undefined) {
-        return [({ files, options }) => files.createFolder(path as FolderPath, options)];
-      }
-      return [restoreTrashed(path, requireKept(kept, DELETED_PERMANENTLY))];
+      if (kept === undefined && undoes !== undefined) return [createFolder(path as FolderPath)];
+      return [restoreTrashed(change, requireKept(kept, DELETED_PERMANENTLY))];
     case 'folder.changed':
     case 'resync':
       throw notUndoable('It can be any change, because an operation failed halfway or another program made it.');
@@ -77,41 +80,70 @@ function requireSource(from: Path | undefined): Path {
   throw new Error('A move in the change log lacks its source.');
 }
 
-const deleteFile =
-  (path: FilePath): Step =>
-  async ({ files, options, etagOf }) => {
-    const ifMatch = etagOf(path) ?? (await files.stat(path, options)).etag;
-    await files.deleteFile(path, { ...options, ifMatch });
-  };
+/** A step that is the first one, so that it checks everything before its change. */
+const single = (run: Step['run']): Step => ({ check: async () => {}, run });
+
+const deleteFile = (change: StoredChange): Step =>
+  single(async (context) => {
+    const ifMatch = await etagOf(change, context);
+    await context.files.deleteFile(change.path as FilePath, { ...context.options, ifMatch });
+  });
+
+/** Returns the ETag that the file of a change must have. */
+async function etagOf(change: StoredChange, { files, options, aftermath }: StepContext): Promise<string> {
+  return aftermath.etagOf(change) ?? (await files.stat(change.path as FilePath, options)).etag;
+}
 
 /** `expected`: whether the file must be as the log describes it, or must not exist. */
-const restoreVersion =
-  (path: FilePath, id: KeptId, expected: 'unchanged' | 'absent'): Step =>
-  async ({ files, options, etagOf }) => {
-    if (expected === 'absent') return files.restoreVersion(path, id, { ...options, condition: 'absent' });
-    const etag = etagOf(path) ?? (await files.stat(path, options)).etag;
-    return files.restoreVersion(path, id, { ...options, condition: { etag } });
+function restoreVersion(change: StoredChange, id: KeptId, expected: 'unchanged' | 'absent'): Step {
+  const path = change.path as FilePath;
+  return {
+    async check({ files, options }) {
+      await files.requireWrite(path);
+      await files.statVersion(path, id, options);
+    },
+    async run(context) {
+      const condition = expected === 'absent' ? expected : { etag: await etagOf(change, context) };
+      return context.files.restoreVersion(path, id, { ...context.options, condition });
+    },
   };
+}
 
-const move =
-  (path: Path, to: Path, { replace } = { replace: false }): Step =>
-  ({ files, options }) =>
-    isFolder(path)
-      ? files.moveFolder(path, to as FolderPath, { ...options, replace })
-      : files.moveFile(path, to as FilePath, { ...options, replace });
+const move = (path: Path, to: Path, { replace } = { replace: false }): Step =>
+  single(({ files, options, aftermath }) => {
+    const moving = { ...options, replace, replaceEmpty: !replace && !aftermath.hasNewFolders(folderNamed(to)) };
+    return isFolder(path)
+      ? files.moveFolder(path, to as FolderPath, moving)
+      : files.moveFile(path, to as FilePath, moving);
+  });
 
-const trashFolder =
-  (path: FolderPath): Step =>
-  ({ files, options }) =>
-    files.deleteFolder(path, { ...options, onlyToTrash: true });
+const trashFolder = (path: FolderPath): Step =>
+  single(({ files, options }) => files.deleteFolder(path, { ...options, onlyToTrash: true }));
 
-const restoreTrashed =
-  (path: Path, id: KeptId): Step =>
-  async ({ files, options }) => {
-    const item = await undefinedIfNotFound(files.findTrashed(id, options));
-    if (!item) throw notUndoable('It is no longer in the trash: it was restored or deleted permanently.');
-    await files.restoreTrashed(id, { ...options, to: path });
+const deleteEmptyFolder = (path: FolderPath): Step =>
+  single(({ files, options, aftermath }) => {
+    const withEmptyFolders = !aftermath.hasNewFolders(path);
+    return files.deleteFolder(path, { ...options, onlyEmpty: true, withEmptyFolders });
+  });
+
+const createFolder = (path: FolderPath): Step => single(({ files, options }) => files.createFolder(path, options));
+
+function restoreTrashed(change: StoredChange, original: KeptId): Step {
+  const { path } = change;
+  const idIn = ({ aftermath }: StepContext) => aftermath.idInTrashOf(change) ?? original;
+  return {
+    async check(context) {
+      const { files, options } = context;
+      const item = await undefinedIfNotFound(files.findTrashed(idIn(context), options));
+      if (!item) throw notUndoable('It is no longer in the trash: it was restored or deleted permanently.');
+      await files.requireOperation({ action: 'restore', id: item.id, from: item.path, to: path, rename: false });
+    },
+    run(context) {
+      const replaceEmpty = !context.aftermath.hasNewFolders(folderNamed(path));
+      return context.files.restoreTrashed(idIn(context), { ...context.options, to: path, replaceEmpty });
+    },
   };
+}
 
 /** Returns the error for a change that can't be undone. `reason` is a sentence. */
 export function notUndoable(reason: string, cause?: unknown): StoreError {

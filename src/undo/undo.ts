@@ -1,9 +1,9 @@
 import type { GuardedFiles } from '../access/guard.ts';
 import type { ChangeLog, StoredChange } from '../changes/log.ts';
 import { isStoreError, quoted, StoreError } from '../model/error.ts';
-import { type FilePath, ROOT } from '../model/path.ts';
+import { ROOT } from '../model/path.ts';
 import type { Cancellable, Reporting } from '../model/store.ts';
-import { type Aftermath, readAftermath } from './aftermath.ts';
+import { readAftermath } from './aftermath.ts';
 import { notUndoable, type StepContext, stepsFor } from './steps.ts';
 
 export interface UndoOptions extends Reporting, Cancellable {
@@ -16,7 +16,7 @@ export interface UndoOptions extends Reporting, Cancellable {
 
 /**
  * Reverses a change with the permissions of the user. The undo is itself a change, so that undoing it redoes the change.
- * Some changes take two steps to undo. If the second one fails, calling it again completes the undo.
+ * Some changes take two steps to undo. Both are checked before the first. If the second one fails, calling it again completes the undo.
  *
  * Throws `AccessDenied` if the user can see nothing at all; `change-not-found` also if the user can't see all of the change; `already-undone`; `not-undoable` if something that
  * came after the change forbids it, or if the previous content is not kept; and `database-unavailable`.
@@ -28,16 +28,17 @@ export async function undo(id: string, { log, files, filesToUndo, ...options }: 
   const steps = stepsFor(targets);
   if (done.length >= steps.length) throw alreadyUndone();
   if (obstacle) throw notUndoable(describeObstacle(obstacle, files));
-  const context: StepContext = {
-    options,
-    files: filesToUndo((targets.at(-1) ?? change).sequence),
-    etagOf: (file) => etagOf(file, aftermath),
-  };
-  for (const step of steps.slice(done.length)) {
-    await step(context).catch((error: unknown) => {
-      throw describeFailure(error);
-    });
-  }
+  const context: StepContext = { options, aftermath, files: filesToUndo((targets.at(-1) ?? change).sequence) };
+  const remaining = steps.slice(done.length);
+  // A failure of the second step would leave the change half undone.
+  for (const step of remaining) await describingFailures(step.check(context));
+  for (const step of remaining) await describingFailures(step.run(context));
+}
+
+async function describingFailures(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    throw describeFailure(error);
+  });
 }
 
 async function findVisible(id: string, log: ChangeLog, files: GuardedFiles): Promise<StoredChange> {
@@ -51,11 +52,6 @@ async function findVisible(id: string, log: ChangeLog, files: GuardedFiles): Pro
 function isVisible(change: StoredChange, files: GuardedFiles): boolean {
   const [visible] = files.visibleChanges(change, ROOT);
   return visible?.type === change.type && visible.path === change.path && visible.from === change.from;
-}
-
-function etagOf(file: FilePath, { targets, lastChangeOf }: Aftermath): string | undefined {
-  const last = lastChangeOf(file) ?? targets.findLast(({ path }) => path === file);
-  return last?.etag;
 }
 
 function alreadyUndone(): StoreError {

@@ -164,5 +164,102 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       await undo(created);
       assert.deepEqual(await undoable.tree(), {});
     });
+
+    it('reverses an upload after its folder was renamed, and the file replaced in between', async () => {
+      const { files, change, undo, upload } = undoable;
+      const created = await change(() => upload('f/a', '1'));
+      const renamed = await change(() => files.renameFolder(FOLDER, 'g', { replace: false }));
+      const replaced = await change(() => upload('g/a', '2'));
+      await undo(replaced);
+      await undo(renamed);
+      assert.deepEqual(await undoable.contents(), { 'f/a': '1' });
+      await undo(created);
+      assert.deepEqual(await undoable.contents(), {});
+    });
+
+    it('does not reverse an upload if the file was replaced while its folder had another name', async () => {
+      const { files, change, undo, upload } = undoable;
+      const created = await change(() => upload('f/a', '1'));
+      const renamed = await change(() => files.renameFolder(FOLDER, 'g', { replace: false }));
+      await change(() => upload('g/a', '2'));
+      await undo(renamed);
+      await assert.rejects(undo(created), failsWith('not-undoable', /file\.(replaced|written) "g\/a"/));
+      assert.deepEqual(await undoable.contents(), { 'f/a': '2' });
+    });
+
+    const vacating: Record<string, Work> = {
+      deleted: ({ files }) => files.deleteFolder(FOLDER),
+      renamed: ({ files }) => files.renameFolder(FOLDER, 'g', { replace: false }),
+    };
+    for (const [name, vacate] of Object.entries(vacating)) {
+      it(`restores a folder that was ${name} although a reversed upload left an empty folder of its name`, async () => {
+        const { change, undo, upload } = undoable;
+        await upload('f/a', '1');
+        const vacated = await change(() => vacate(undoable));
+        const later = await change(() => upload('f/sub/b', '2'));
+        await undo(later);
+        const undone = await undo(vacated);
+        assert.deepEqual(await undoable.contents(), { 'f/a': '1' });
+        await undo(undone);
+        assert.equal('f/a' in (await undoable.contents()), false);
+      });
+
+      it(`does not restore a folder that was ${name} over a new folder with files or folders`, async () => {
+        const { files, change, undo, upload } = undoable;
+        await upload('f/a', '1');
+        const vacated = await change(() => vacate(undoable));
+        const later = await change(() => files.createFolder(parseFolder('f/new')));
+        const before = await undoable.tree();
+        await assert.rejects(undo(vacated), failsWith('not-undoable', /already exists/));
+        assert.deepEqual(await undoable.tree(), before);
+        await undo(later);
+        await upload('f/b', '2');
+        await assert.rejects(undo(vacated), failsWith('not-undoable', /already exists/));
+      });
+    }
+
+    it('reverses a deletion after its item was restored and the restoration was reversed', async () => {
+      const { files, change, undo, upload } = undoable;
+      await upload('d/a', '1');
+      const deleted = await change(() => files.deleteFile(FILE));
+      const { items } = await files.listTrash();
+      const [item] = items;
+      assert(item);
+      const restored = await change(() => files.restoreTrashed(item.id, { to: parseFile('elsewhere') }));
+      await assert.rejects(undo(deleted), failsWith('not-undoable', /file\.restored "elsewhere"/));
+      await undo(restored);
+      await undo(deleted);
+      assert.deepEqual(await undoable.contents(), { 'd/a': '1' });
+    });
+
+    it('redoes the fifth of: put, put, move over, put, put', async () => {
+      const { files, change, undo, upload } = undoable;
+      const ids = [
+        await change(() => upload('d/a', '1')),
+        await change(() => upload('d/b', '2')),
+        await change(() => files.moveFile(FILE, OTHER, { replace: true })),
+        await change(() => upload('d/a', '4')),
+        await change(() => upload('d/b', '5')),
+      ];
+      const undos: string[] = [];
+      for (const id of ids.toReversed()) undos.unshift(await undo(id));
+      assert.deepEqual(await undoable.contents(), {});
+      for (const id of undos) await undo(id);
+      assert.deepEqual(await undoable.contents(), { 'd/a': '4', 'd/b': '5' });
+    });
+
+    it('changes nothing if the last step of an undo is impossible', async () => {
+      const { files, change, undo, upload, store } = undoable;
+      await upload('f/a', '1');
+      await upload('g/b', '2');
+      const moved = await change(() => files.moveFolder(FOLDER, TARGET, { replace: true }));
+      if (store.purgeTrashed) await files.emptyTrash();
+      else await files.restoreTrashed((await files.listTrash()).items[0]?.id ?? fail(), { to: parseFolder('h') });
+      const before = await undoable.tree();
+      await assert.rejects(undo(moved), failsWith('not-undoable', /trash|folder\.restored/));
+      assert.deepEqual(await undoable.tree(), before);
+    });
   });
 }
+
+const fail = (): never => assert.fail('The trash is empty.');

@@ -34,6 +34,8 @@ export interface UndoableFiles extends AsyncDisposable {
   grant(...grants: readonly Grant[]): void;
   /** Returns the content of each file, and null for each folder. */
   tree(): Promise<Record<string, string | null>>;
+  /** Returns the content of each file. */
+  contents(): Promise<Record<string, string>>;
 }
 
 /** The caller remains the owner of the store. */
@@ -83,14 +85,23 @@ export async function openUndoableFiles(
     grant(...grants) {
       policy = createPolicy([{ name: 'ann', password: undefined, groups: [], tokens: [] }], grants);
     },
-    async tree() {
-      const tree: Record<string, string | null> = {};
-      for await (const entry of walk(store, ROOT)) {
-        if (entry.kind === 'folder') tree[entry.path] = null;
-        else tree[entry.path] = Buffer.concat(await (await store.read(entry.path)).body.toArray()).toString();
+    tree: () => readTree(store),
+    async contents() {
+      const contents: Record<string, string> = {};
+      for (const [path, content] of Object.entries(await readTree(store))) {
+        if (content !== null) contents[path] = content;
       }
-      return tree;
+      return contents;
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+async function readTree(store: Store): Promise<Record<string, string | null>> {
+  const tree: Record<string, string | null> = {};
+  for await (const entry of walk(store, ROOT)) {
+    if (entry.kind === 'folder') tree[entry.path] = null;
+    else tree[entry.path] = Buffer.concat(await (await store.read(entry.path)).body.toArray()).toString();
+  }
+  return tree;
 }

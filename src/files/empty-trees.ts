@@ -1,0 +1,43 @@
+import { isStoreError } from '../model/error.ts';
+import type { FolderPath } from '../model/path.ts';
+import type { Cancellable, Store } from '../model/store.ts';
+
+/** Removes a folder that contains only folders, at any depth. Leaves any other one unchanged, also one with many entries. */
+export async function removeEmptyTree(store: Store, folder: FolderPath, { signal }: Cancellable): Promise<void> {
+  await removeFolders(store, await foldersOfEmptyTree(store, folder, signal), { signal });
+}
+
+/** Empties a folder like `removeEmptyTree`, which remains. */
+export async function removeEmptyChildren(store: Store, folder: FolderPath, { signal }: Cancellable): Promise<void> {
+  await removeFolders(store, (await foldersOfEmptyTree(store, folder, signal)).slice(1), { signal });
+}
+
+async function removeFolders(store: Store, folders: readonly FolderPath[], { signal }: Cancellable): Promise<void> {
+  // Each folder precedes its content. A file that arrives meanwhile keeps its folders from being removed.
+  for (const each of folders.toReversed()) {
+    await store.removeFolder(each, { signal }).catch((error: unknown) => {
+      if (!isStoreError(error, 'not-found') && !isStoreError(error, 'already-exists')) throw error;
+    });
+  }
+}
+
+async function foldersOfEmptyTree(
+  store: Store,
+  root: FolderPath,
+  signal: AbortSignal | undefined,
+): Promise<readonly FolderPath[]> {
+  const folders = [root];
+  try {
+    // The list grows while it is read.
+    for (const folder of folders) {
+      const { entries, cursor } = await store.list(folder, { signal });
+      if (cursor !== undefined || entries.some(({ kind }) => kind === 'file')) return [];
+      for (const entry of entries) if (entry.kind === 'folder') folders.push(entry.path);
+    }
+    return folders;
+  } catch (error) {
+    // The restore or move reports what is in the way.
+    if (isStoreError(error, 'not-found') || isStoreError(error, 'wrong-kind')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,99 @@
+import type { StoredChange } from '../changes/log.ts';
+import type { ChangeType } from '../model/change.ts';
+import type { KeptId } from '../model/kept-ids.ts';
+import { type FilePath, type FolderPath, isFolder, isWithin } from '../model/path.ts';
+
+type Path = FilePath | FolderPath;
+
+export const isMove = (type: ChangeType) => type === 'file.moved' || type === 'folder.moved';
+
+const isRestore = (type: ChangeType) => type === 'file.restored' || type === 'folder.restored';
+
+/** Where the file or folder of a change is after later changes. */
+export class Trail {
+  #path: Path;
+  #putAwayBy: StoredChange | undefined;
+  #etag: string | undefined;
+  /** The paths at which it was, and the IDs that it had in the trash. */
+  readonly paths: Set<Path>;
+  readonly keptIds = new Set<KeptId>();
+
+  private constructor(path: Path, { putAwayBy, etag }: { putAwayBy?: StoredChange; etag?: string | undefined }) {
+    this.#path = path;
+    this.#etag = etag;
+    this.paths = new Set([path]);
+    if (putAwayBy) this.#putAway(putAwayBy);
+  }
+
+  /** Begins at the path of a change, with the file or folder that the change left there. */
+  static afterChange({ path, etag }: StoredChange): Trail {
+    return new Trail(path, { etag });
+  }
+
+  /** Begins in the trash, with the item that a change deleted or replaced. */
+  static ofPutAway(change: StoredChange): Trail {
+    return new Trail(change.path, { putAwayBy: change });
+  }
+
+  /** The current path, or the last one if it was deleted or replaced. */
+  get path(): Path {
+    return this.#path;
+  }
+
+  /** The last ETag in the log; undefined for a folder, and if a move can have changed it. */
+  get etag(): string | undefined {
+    return this.#etag;
+  }
+
+  /** The ID under which it is in the trash; undefined if it is not, or as a part of a folder. */
+  get idInTrash(): KeptId | undefined {
+    return this.#putAwayBy?.path === this.#path ? (this.#putAwayBy.kept ?? undefined) : undefined;
+  }
+
+  /** Returns whether a change restores it, in any way. */
+  isRestoredBy({ type, path, kept, undoes }: StoredChange): boolean {
+    const by = this.#putAwayBy;
+    if (!by) return false;
+    if (isRestore(type) && kept) return kept === by.kept;
+    const isReversal = undoes === by.sequence && path === by.path;
+    return isReversal && !isMove(type) && type !== 'file.deleted' && type !== 'folder.deleted';
+  }
+
+  /** Follows one more change. Call it for all later changes in their order. */
+  follow(change: StoredChange): void {
+    const { type, path, from, etag, kept } = change;
+    if (this.#putAwayBy) {
+      if (!this.isRestoredBy(change)) return;
+      this.#moveTo(rebased(this.#path, this.#putAwayBy.path, path) ?? this.#path);
+      this.#putAwayBy = undefined;
+      if (path === this.#path) this.#etag = etag;
+      return;
+    }
+    const moved = isMove(type) && from !== undefined ? rebased(this.#path, from, path) : undefined;
+    if (moved !== undefined) {
+      // A store can copy and delete a file to move it, which can change its ETag.
+      if (moved === path) this.#etag = undefined;
+      this.#moveTo(moved);
+    } else if (rebased(this.#path, path, path) !== undefined) {
+      const isReplaced = kept !== undefined && (isMove(type) || type === 'folder.copied');
+      if (isReplaced || type === 'file.deleted' || type === 'folder.deleted') this.#putAway(change);
+      else if (path === this.#path) this.#etag = etag;
+    }
+  }
+
+  #moveTo(path: Path): void {
+    this.#path = path;
+    this.paths.add(path);
+  }
+
+  #putAway(change: StoredChange): void {
+    this.#putAwayBy = change;
+    if (change.kept) this.keptIds.add(change.kept);
+  }
+}
+
+/** Returns `path` after a move of a file or folder; undefined if that is another one. */
+function rebased(path: Path, from: Path, to: Path): Path | undefined {
+  if (path === from) return to;
+  return isFolder(from) && isWithin(path, from) ? ((to + path.slice(from.length)) as Path) : undefined;
+}
