@@ -2,7 +2,7 @@ import { isExpired } from '../model/clock.ts';
 import { undefinedIfNotFound } from '../model/error.ts';
 import type { Cancellable, Reporting, Store, TrashedItem, TrashStore } from '../model/store.ts';
 import { MAX_PAGE } from '../model/store.ts';
-import { SizeBound } from './size-bound.ts';
+import { type BoundedItem, ownerOf, SizeBound } from './size-bound.ts';
 import { trashOf } from './trash.ts';
 
 /** How long deleted and replaced content is kept, and how much of it. */
@@ -28,7 +28,7 @@ const MS_PER_DAY = 24 * 60 * 60_000;
 
 /**
  * Permanently removes the items in the trash and the versions that exceed the limits. Of the items, it holds at most those
- * of one minute in memory. Can be interrupted at any point, and run by several processes at a time.
+ * of one minute of each owner in memory. Can be interrupted at any point, and run by several processes at a time.
  */
 export async function expireKept(
   store: Store,
@@ -61,10 +61,11 @@ async function expireTrash(
   if (!purge) return 0;
   const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
   if (bound) {
-    for await (const item of itemsOf(trash, signal)) {
-      if (!isExpired(item.deletedAt, before)) bound.note(item.deletedAt, await sizeOf(trash, item, signal));
-    }
-    bound.decide();
+    do {
+      for await (const item of itemsOf(trash, signal)) {
+        if (!isExpired(item.deletedAt, before)) bound.note(await boundedItem(trash, item, signal));
+      }
+    } while (bound.decide());
   }
 
   const progress = { done: 0, total: null, bytes: 0 };
@@ -76,11 +77,15 @@ async function expireTrash(
     progress.bytes += size;
     onProgress?.({ ...progress });
   };
-  const undecided: (TrashedItem & { readonly size: number })[] = [];
+  const undecided: (TrashedItem & BoundedItem)[] = [];
   for await (const item of itemsOf(trash, signal)) {
-    const verdict = isExpired(item.deletedAt, before) ? 'remove' : (bound?.verdict(item.deletedAt) ?? 'keep');
-    if (verdict === 'remove') await remove(item);
-    if (verdict === 'undecided') undecided.push({ ...item, size: await sizeOf(trash, item, signal) });
+    if (isExpired(item.deletedAt, before)) await remove(item);
+    else if (bound) {
+      const bounded = await boundedItem(trash, item, signal);
+      const verdict = bound.verdict(bounded);
+      if (verdict === 'remove') await remove(item);
+      if (verdict === 'undecided') undecided.push({ ...item, ...bounded });
+    }
   }
   for (const item of bound?.choose(undecided) ?? []) await remove(item);
   return progress.done;
@@ -95,6 +100,15 @@ async function* itemsOf(trash: TrashStore, signal: AbortSignal | undefined): Asy
     yield* page.items;
     cursor = page.cursor;
   } while (cursor !== undefined);
+}
+
+async function boundedItem(
+  trash: TrashStore,
+  item: TrashedItem,
+  signal: AbortSignal | undefined,
+): Promise<BoundedItem> {
+  const { path, user, deletedAt } = item;
+  return { owner: ownerOf(path, user), time: deletedAt, size: await sizeOf(trash, item, signal) };
 }
 
 /** Returns the size of an item; 0 if it has left the trash. */

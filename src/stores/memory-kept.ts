@@ -1,3 +1,4 @@
+import { type BoundedItem, ownerOf, SizeBound } from '../files/size-bound.ts';
 import { isExpired, recordingTime } from '../model/clock.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { pageOfIds } from '../model/page.ts';
@@ -68,6 +69,11 @@ interface StoredVersion extends StoredFile {
   readonly version: FileVersion;
 }
 
+interface PathVersion extends BoundedItem {
+  readonly file: FilePath;
+  readonly version: FileVersion;
+}
+
 /** The versions of the reference store. */
 export class MemoryVersions {
   readonly #byPath = new Map<FilePath, Map<KeptId, StoredVersion>>();
@@ -103,25 +109,32 @@ export class MemoryVersions {
   }
 
   expire({ before, maxBytes = Number.POSITIVE_INFINITY }: { before?: Date; maxBytes?: number }): ExpiredVersions {
-    const result = { removed: 0, remaining: 0, bytes: 0 };
-    let isFull = false;
+    const isOld = ({ version }: PathVersion) => before !== undefined && isExpired(version.replacedAt, before);
+    const bound = new SizeBound(maxBytes);
+    const all = this.#all();
+    do {
+      for (const each of all) if (!isOld(each)) bound.note(each);
+    } while (bound.decide());
     // Ids sort the newest first.
-    for (const { file, version } of this.#all().toSorted((a, b) => (a.version.id < b.version.id ? -1 : 1))) {
-      isFull ||= result.bytes + version.size > maxBytes;
-      if (isFull || (before !== undefined && isExpired(version.replacedAt, before))) {
-        this.#remove(file, version.id);
-        result.removed++;
-      } else {
-        result.remaining++;
-        result.bytes += version.size;
-      }
-    }
-    return result;
+    const undecided = all
+      .filter((each) => !isOld(each) && bound.verdict(each) === 'undecided')
+      .toSorted((left, right) => (left.version.id < right.version.id ? -1 : 1));
+    const removed = [
+      ...all.filter((each) => isOld(each) || bound.verdict(each) === 'remove'),
+      ...bound.choose(undecided),
+    ];
+    for (const { file, version } of removed) this.#remove(file, version.id);
+    const remaining = this.#all();
+    const bytes = remaining.reduce((sum, { size }) => sum + size, 0);
+    return { removed: removed.length, remaining: remaining.length, bytes };
   }
 
-  #all(): { readonly file: FilePath; readonly version: FileVersion }[] {
+  #all(): PathVersion[] {
     return [...this.#byPath].flatMap(([file, versions]) =>
-      Array.from(versions.values(), ({ version }) => ({ file, version })),
+      Array.from(versions.values(), ({ version }) => {
+        const { replacedAt: time, replacedBy, size } = version;
+        return { file, version, owner: ownerOf(file, replacedBy), time, size };
+      }),
     );
   }
 

@@ -278,14 +278,16 @@ export function versionsContract(backend: Backend): void {
     );
 
     test(
-      'expires versions by age, and the oldest ones by size',
+      'expires versions by age, and by size only those of folders that exceed an equal share',
       async () => {
         for (const text of ['1', '22', '333']) await write('a', text);
         for (const text of ['4444', '55555', '666666']) await write('f/b', text);
         const limit = { before: new Date(0) };
         assert.deepEqual(await store.expireVersions?.(limit), { removed: 0, remaining: 4, bytes: 12 });
-        assert.deepEqual(await store.expireVersions?.({ maxBytes: 9 }), { removed: 2, remaining: 2, bytes: 9 });
-        assert.deepEqual([await textsOf('a'), await textsOf('f/b')], [[], ['55555', '4444']]);
+        assert.deepEqual(await store.expireVersions?.({ maxBytes: 9 }), { removed: 1, remaining: 3, bytes: 8 });
+        // The root needs less than its share, so "f/" loses its oldest version.
+        assert.deepEqual([await textsOf('a'), await textsOf('f/b')], [['22', '1'], ['55555']]);
+        assert.deepEqual(await store.expireVersions?.({ maxBytes: 4 }), { removed: 1, remaining: 2, bytes: 3 });
         const all = { before: new Date(Date.now() + 60_000) };
         assert.deepEqual(await store.expireVersions?.(all), { removed: 2, remaining: 0, bytes: 0 });
         assert.deepEqual(await treeOf(store), { a: '333', 'f/': null, 'f/b': '666666' });

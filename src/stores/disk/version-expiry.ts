@@ -1,9 +1,9 @@
 import { lstat, opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { SizeBound } from '../../files/size-bound.ts';
+import { type BoundedItem, ownerOf, SizeBound } from '../../files/size-bound.ts';
 import { isExpired } from '../../model/clock.ts';
 import { systemErrorCode } from '../../model/error.ts';
-import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, ROOT } from '../../model/path.ts';
 import type { Cancellable, ExpiredVersions } from '../../model/store.ts';
 import { syncNames } from '../../system.ts';
 import type { Temporary } from './temporary.ts';
@@ -12,11 +12,9 @@ import { fileOfHistory, historyOf, mirrorOf, parseClaimName, parseVersionName } 
 import type { DiskVersions } from './versions.ts';
 
 /** A version on the disk. */
-interface StoredVersion {
+interface StoredVersion extends BoundedItem {
   readonly path: string;
   readonly name: string;
-  readonly replacedAt: Date;
-  readonly size: number;
 }
 
 /** Names that are read in one call. The default of 32 makes large folders four times as slow. */
@@ -40,7 +38,7 @@ export class VersionExpiry {
     const folder = isFolder(path) ? mirrorOf(this.#folder, path) : historyOf(this.#folder, path);
     if (before === undefined) return this.#removeFolder(folder);
     await this.#visit(folder, { signal }, async (version) => {
-      if (version.replacedAt < before) await unlink(version.path).catch(ignoreMissing);
+      if (version.time < before) await unlink(version.path).catch(ignoreMissing);
     });
   }
 
@@ -52,10 +50,11 @@ export class VersionExpiry {
   }: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions> {
     const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
     if (bound) {
-      await this.#visit(this.#folder, { signal }, async ({ replacedAt, size }) => {
-        if (!isExpired(replacedAt, before)) bound.note(replacedAt, size);
-      });
-      bound.decide();
+      do {
+        await this.#visit(this.#folder, { signal }, async (version) => {
+          if (!isExpired(version.time, before)) bound.note(version);
+        });
+      } while (bound.decide());
     }
     const result = { removed: 0, remaining: 0, bytes: 0 };
     const undecided: StoredVersion[] = [];
@@ -64,7 +63,7 @@ export class VersionExpiry {
       result.removed++;
     };
     await this.#visit(this.#folder, { signal }, async (version) => {
-      const verdict = isExpired(version.replacedAt, before) ? 'remove' : (bound?.verdict(version.replacedAt) ?? 'keep');
+      const verdict = isExpired(version.time, before) ? 'remove' : (bound?.verdict(version) ?? 'keep');
       if (verdict === 'remove') return remove(version);
       if (verdict === 'undecided') undecided.push(version);
       result.remaining++;
@@ -100,6 +99,7 @@ export class VersionExpiry {
   ): Promise<void> {
     signal?.throwIfAborted();
     const claims: string[] = [];
+    const file = fileOfHistory(relative(this.#folder, folder));
     try {
       for await (const { name, parentPath } of await opendir(folder, { bufferSize: READ_BUFFER_NAMES })) {
         const path = join(parentPath, name);
@@ -107,12 +107,14 @@ export class VersionExpiry {
         const stats = await lstat(path).catch(ignoreMissing);
         if (stats?.isDirectory()) await this.#visit(path, { signal }, visit);
         else if (parseClaimName(name) !== undefined) claims.push(name);
-        else if (parsed && stats?.isFile()) await visit({ path, name, replacedAt: parsed.time, size: stats.size });
+        else if (parsed && stats?.isFile()) {
+          const owner = ownerOf(file ?? ROOT, parsed.user);
+          await visit({ path, name, owner, time: parsed.time, size: stats.size });
+        }
       }
     } catch (error) {
       return ignoreMissing(error);
     }
-    const file = fileOfHistory(relative(this.#folder, folder));
     if (file !== undefined && claims.length > 0) await this.#versions.finishInterrupted(file, claims);
     if (folder !== this.#folder) await rmdir(folder).catch(ignoreUsed);
   }

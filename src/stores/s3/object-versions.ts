@@ -1,5 +1,5 @@
 import { concurrently, mapAhead } from '../../concurrency/concurrently.ts';
-import { SizeBound } from '../../files/size-bound.ts';
+import { type BoundedItem, ownerOf, SizeBound } from '../../files/size-bound.ts';
 import { isStoreError } from '../../model/error.ts';
 import type { KeptId } from '../../model/kept-ids.ts';
 import { invalidCursor } from '../../model/page.ts';
@@ -148,12 +148,12 @@ export class ObjectVersions implements VersionSource {
   }: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions> {
     const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
     if (bound) {
-      for await (const found of this.#walk(ROOT, { signal })) {
-        const version = replacedOf(found);
-        if (version && !isOwn(version.key) && version.replacedAt >= before)
-          bound.note(version.replacedAt, version.size);
-      }
-      bound.decide();
+      do {
+        for await (const found of this.#walk(ROOT, { signal })) {
+          const version = replacedOf(found);
+          if (version && !isOwn(version.key) && version.replacedAt >= before) bound.note(boundedItem(version));
+        }
+      } while (bound.decide());
     }
     const result = { removed: 0, remaining: 0, bytes: 0 };
     const undecided: Replaced[] = [];
@@ -162,7 +162,7 @@ export class ObjectVersions implements VersionSource {
       if (isOwn(found.key)) return !isCurrent(found);
       const version = replacedOf(found);
       if (!version) return !isCurrent(found) && isBefore(found, before);
-      const verdict = version.replacedAt < before ? 'remove' : (bound?.verdict(version.replacedAt) ?? 'keep');
+      const verdict = version.replacedAt < before ? 'remove' : (bound?.verdict(boundedItem(version)) ?? 'keep');
       if (verdict === 'undecided') undecided.push(version);
       if (verdict === 'remove') result.removed++;
       else {
@@ -173,7 +173,7 @@ export class ObjectVersions implements VersionSource {
     };
     await this.#remove(this.#walk(ROOT, { signal }), isExpired, { signal });
     const newestFirst = undecided.toSorted((left, right) => right.replacedAt.getTime() - left.replacedAt.getTime());
-    const chosen = bound?.choose(newestFirst) ?? [];
+    const chosen = bound?.choose(newestFirst.map((version) => ({ ...version, ...boundedItem(version) }))) ?? [];
     await this.#remove(each(chosen), () => true, { signal });
     await this.#removeMarkers(ROOT, (marker) => isOwn(marker.key) || isBefore(marker, before), { signal });
     return {
@@ -281,6 +281,13 @@ function replacedOf({ newer, ...version }: FoundVersion): Replaced | undefined {
   if (!newer || version.isMarker) return undefined;
   return { ...version, newer, replacedAt: newer.modified ?? new Date(0) };
 }
+
+/** A listing does not have the user. */
+const boundedItem = ({ key, replacedAt, size }: Replaced): BoundedItem => ({
+  owner: ownerOf(key as FilePath, undefined),
+  time: replacedAt,
+  size,
+});
 
 const isCurrent = ({ isLatest }: ListedVersion): boolean => isLatest;
 

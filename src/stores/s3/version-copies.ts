@@ -1,4 +1,4 @@
-import { SizeBound } from '../../files/size-bound.ts';
+import { type BoundedItem, ownerOf, SizeBound } from '../../files/size-bound.ts';
 import { isExpired } from '../../model/clock.ts';
 import { quoted, StoreError } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
@@ -20,6 +20,7 @@ import {
   historyOf,
   isBelow,
   keyRangeOf,
+  mirroredPath,
   mirrorOf,
   parseVersionKey,
   VERSIONS,
@@ -139,25 +140,23 @@ export class VersionCopies implements VersionSource {
   }: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions> {
     const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
     if (bound) {
-      for await (const { replacedAt, size } of this.#all({ signal })) {
-        if (!isExpired(replacedAt, before)) bound.note(replacedAt, size);
-      }
-      bound.decide();
+      do {
+        for await (const version of this.#all({ signal })) if (!isExpired(version.time, before)) bound.note(version);
+      } while (bound.decide());
     }
     const result = { removed: 0, remaining: 0, bytes: 0 };
     const undecided: StoredVersion[] = [];
     const isRemoved = (object: ListedObject) => {
       const version = storedVersion(object);
       if (!version) return false;
-      const { replacedAt, size } = version;
-      const verdict = isExpired(replacedAt, before) ? 'remove' : (bound?.verdict(replacedAt) ?? 'keep');
+      const verdict = isExpired(version.time, before) ? 'remove' : (bound?.verdict(version) ?? 'keep');
       if (verdict === 'undecided') undecided.push(version);
       if (verdict === 'remove') {
         result.removed++;
         return true;
       }
       result.remaining++;
-      result.bytes += size;
+      result.bytes += version.size;
       return false;
     };
     await this.#remove(VERSIONS, isRemoved, { signal });
@@ -194,16 +193,16 @@ function withEntry({ bytes, range, body }: Content, file: FileEntry): Content {
 }
 
 /** A version in a walk through all of them. */
-interface StoredVersion {
+interface StoredVersion extends BoundedItem {
   readonly object: ListedObject;
   readonly id: KeptId;
-  readonly replacedAt: Date;
-  readonly size: number;
 }
 
 function storedVersion(object: ListedObject): StoredVersion | undefined {
   const parsed = parseVersionKey(object.key);
-  return parsed && { object, id: parsed.id, replacedAt: parsed.replacedAt, size: object.size };
+  if (!parsed) return undefined;
+  const { id, user, replacedAt } = parsed;
+  return { object, id, owner: ownerOf(mirroredPath(object.key), user), time: replacedAt, size: object.size };
 }
 
 async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {

@@ -24,6 +24,10 @@ export const mirrorOf = (folder: FolderPath): Key => VERSIONS + escape(folder);
 export const isBelow = (key: Key, folder: FolderPath): boolean =>
   folder === '' || !key.startsWith(mirrorOf(folder) + VERSIONS_OF_FILE);
 
+/** Returns the file to which the key of a version belongs, with escaped names. */
+export const mirroredPath = (key: Key): FilePath =>
+  key.slice(VERSIONS.length, key.lastIndexOf(`/${VERSIONS_OF_FILE}`)) as FilePath;
+
 const escape = (path: FilePath | FolderPath) => path.replaceAll(/(^|\/)~/g, '$1~~');
 
 /** What the key of a version records. The object has the rest. */
