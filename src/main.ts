@@ -4,8 +4,15 @@ import { findServedFolder, readConfig, readEnvironmentFile } from './config/conf
 import { findMisspellings, findTarget, withoutOverridden } from './config/environment.ts';
 import { EXIT_CODES, version } from './system.ts';
 
+/**
+ * Ignored signals. Node.js would open its inspector on SIGUSR1, through which any program on the machine could run code, and
+ * SIGUSR2 would end the process.
+ */
+const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
+
 /** Runs the command `holdall`. This is the only code that reads the environment. */
 async function main(): Promise<void> {
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => {});
   process.stdout.on('error', allowClosedPipe);
   process.stderr.on('error', allowClosedPipe);
   // A worker has the arguments of the first process, and its environment including the settings of options and `.env`.

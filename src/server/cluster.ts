@@ -14,12 +14,16 @@ export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const START_FAILURES: readonly number[] = [EXIT_CODES.configuration, EXIT_CODES.unavailable];
 
 /**
- * Returns whether the service writes files to reopen on SIGHUP. Otherwise SIGHUP, which a closing terminal also
- * sends, ends the service.
+ * Returns whether SIGHUP reopens the log files, which never ends the service. Only a service on a terminal without log files
+ * ends, when the terminal closes.
  */
-export function hasLogFiles({ AUDIT_LOG }: Config): boolean {
-  return AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
+export function handlesHangup({ AUDIT_LOG }: Config): boolean {
+  const hasLogFiles = AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
+  return hasLogFiles || !process.stdout.isTTY;
 }
+
+/** Workers that fail one after the other, without a ready one, until the service ends. */
+const MAX_FAILED_STARTS = 5;
 
 /** Milliseconds before a worker that died is replaced, so that a crash loop does not overload the machine. */
 const RESTART_DELAY_MS = 1000;
@@ -44,13 +48,17 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
   };
 
   let isReady = false;
-  const addReadyWorker = hasLogFiles(config) ? forwardHangups() : () => {};
+  let failedStarts = 0;
+  const ready = new Set<number>();
+  const addReadyWorker = handlesHangup(config) ? forwardHangups() : () => {};
   if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers();
   serveCountersToWorkers();
   serveBroadcastsToWorkers();
   cluster.on('message', (worker, message: { ready?: ReadyService }) => {
     if (!message.ready) return;
     addReadyWorker(worker);
+    ready.add(worker.id);
+    failedStarts = 0;
     if (isReady) return;
     isReady = true;
     announce(message.ready);
@@ -62,9 +70,16 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
       if (workers().length === 0) process.exit(0);
       return;
     }
-    if (START_FAILURES.includes(code) && !isReady) {
+    const exit = (status: number) => {
       for (const other of workers()) other.process.kill('SIGKILL');
-      process.exit(code);
+      process.exit(status);
+    };
+    if (START_FAILURES.includes(code) && !isReady) exit(code);
+    if (!ready.delete(worker.id)) failedStarts++;
+    // A store that is unavailable can be available later.
+    if (failedStarts >= MAX_FAILED_STARTS && ready.size === 0 && code !== EXIT_CODES.unavailable) {
+      logger.fatal({ failedStarts, code, signal }, 'Workers fail at their start; the service ends');
+      exit(code === EXIT_CODES.configuration ? code : EXIT_CODES.failed);
     }
     logger.error({ worker: worker.process.pid, code, signal }, 'Worker died; starting a replacement');
     setTimeout(() => isStopping || cluster.fork(), RESTART_DELAY_MS);

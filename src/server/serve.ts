@@ -8,7 +8,7 @@ import { createLogger, formatBanner, type ReadyService } from '../observability/
 import { SettingsError } from '../settings/setting.ts';
 import { EXIT_CODES } from '../system.ts';
 import { createStdoutWriter, logFormatOf } from './audit-log.ts';
-import { hasLogFiles, runCluster, STOP_SIGNALS } from './cluster.ts';
+import { handlesHangup, runCluster, STOP_SIGNALS } from './cluster.ts';
 import type { RunningService } from './service.ts';
 
 /** Serves, in this process or in workers, until a stop signal. */
@@ -40,7 +40,7 @@ async function runService(config: Config, logger: Logger): Promise<RunningServic
   let service: RunningService | undefined;
   let wasHungUp = false;
   // Installed before anything is opened, because SIGHUP ends a process without a handler.
-  if (hasLogFiles(config)) {
+  if (handlesHangup(config)) {
     process.on('SIGHUP', () => {
       wasHungUp = true;
       service?.reopenLogs();

@@ -116,3 +116,29 @@ describe('Two workers', { skip }, () => {
     assert.deepEqual(await statusesOf([guess('right'), guess('right'), guess('right')]), [[429, 3]]);
   });
 });
+
+describe('A service', { skip }, () => {
+  for (const WORKERS of ['1', '2']) {
+    it(`ignores SIGUSR1 and SIGUSR2, and survives SIGHUP (WORKERS=${WORKERS})`, async (t) => {
+      const holdall = await startHoldall(t, { settings: { WORKERS } });
+      const serving = WORKERS === '1' ? holdall.serving() : await untilAllServe(holdall);
+      for (const pid of new Set([holdall.pid, ...serving])) {
+        for (const name of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) process.kill(pid, name);
+      }
+      // The signals are delivered before the responses, because they were sent before the requests.
+      for (let count = 0; count < 4; count++) assert.equal((await send(holdall.port, '/-/health/ready')).status, 200);
+      assert.deepEqual(new Set(holdall.serving()), new Set(serving));
+      assert.doesNotMatch(holdall.printed(), /Debugger listening/);
+    });
+  }
+
+  it('ends with 78 when its workers were killed and the signing key is damaged', async (t) => {
+    const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
+    await untilAllServe(holdall);
+    await writeFile(join(holdall.root, '.holdall/signing-key'), 'damaged');
+    for (const worker of holdall.serving()) process.kill(worker, 'SIGKILL');
+    assert.equal((await holdall.ended).code, 78);
+    assert.match(holdall.printed(), /does not contain a key/);
+    assert.ok(holdall.log.some(({ msg }) => msg === 'Workers fail at their start; the service ends'));
+  });
+});
