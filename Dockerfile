@@ -20,7 +20,7 @@ LABEL org.opencontainers.image.title="Holdall" \
       org.opencontainers.image.description="One HTTP API and one web UI for the files in your bucket, your repository or on your disk." \
       org.opencontainers.image.source="https://github.com/holdall-files/holdall" \
       org.opencontainers.image.licenses="MIT" \
-      org.opencontainers.image.version="0.1.0"
+      org.opencontainers.image.version="0.2.0"
 # The service needs no package managers.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends libjemalloc2 \
