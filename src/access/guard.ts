@@ -161,6 +161,14 @@ export class GuardedFiles implements Files {
     else this.#checks.require('read', 'list', path);
   }
 
+  /** Throws `AccessDenied` unless the user may add to or change all paths of a change. Each step of its undo checks more. */
+  async requireUndo({ path, from, type }: LoggedChange): Promise<void> {
+    await this.#checks.confirmIdentity();
+    this.#checks.requireChange('undo', path);
+    const isMove = type === 'file.moved' || type === 'folder.moved';
+    if (isMove && from !== undefined) this.#checks.requireChange('undo', from);
+  }
+
   /** Throws `AccessDenied` unless the user may manage the root. */
   async requireRootManagement(action: string): Promise<void> {
     await this.#checks.confirmIdentity();

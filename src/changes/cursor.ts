@@ -19,11 +19,19 @@ const BLOCK_BYTES = 16;
 const NUMBER_BYTES = 6;
 
 /** Returns a position as a cursor. Only a database with the same key can read it. */
-export function encodeCursor(key: Buffer, { sequence, time }: Position): string {
-  const block = Buffer.alloc(BLOCK_BYTES);
-  block.writeUIntBE(sequence, 0, NUMBER_BYTES);
-  block.writeUIntBE(time, NUMBER_BYTES, NUMBER_BYTES);
-  return createCipheriv(CIPHER, key, null).setAutoPadding(false).update(block).toString('base64url');
+export function encodeCursor(key: Buffer, position: Position): string {
+  return encodeCursors(key, [position]).join('');
+}
+
+/** Returns positions as cursors, all encrypted at once: a cipher for each one costs more than reading its row. */
+export function encodeCursors(key: Buffer, positions: readonly Position[]): readonly string[] {
+  const blocks = Buffer.alloc(positions.length * BLOCK_BYTES);
+  for (const [index, { sequence, time }] of positions.entries()) {
+    blocks.writeUIntBE(sequence, index * BLOCK_BYTES, NUMBER_BYTES);
+    blocks.writeUIntBE(time, index * BLOCK_BYTES + NUMBER_BYTES, NUMBER_BYTES);
+  }
+  const encrypted = createCipheriv(CIPHER, key, null).setAutoPadding(false).update(blocks);
+  return positions.map((_, index) => encrypted.toString('base64url', index * BLOCK_BYTES, (index + 1) * BLOCK_BYTES));
 }
 
 /** Returns the position of a cursor; undefined if another database created it. Throws `invalid-cursor` if none did. */

@@ -1,4 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
 import { PollLoop } from '../concurrency/poll-loop.ts';
+import { createSemaphore } from '../concurrency/semaphore.ts';
 import type { Database } from '../database/database.ts';
 import { CHANGES_TOPIC } from '../database/tables/changes.ts';
 import { pathOfLockTopic } from '../database/tables/locks.ts';
@@ -51,6 +54,10 @@ export interface FeedOptions {
   readonly log: { error(details: object, message: string): void };
 }
 
+/** Maximum clients of a process that read what is not new, and those that wait for a turn. */
+const MAX_SCANS = 4;
+const MAX_WAITING_SCANS = 256;
+
 /** A page that was read for all subscribers. */
 interface RecentPage extends LogPage {
   readonly start: Position;
@@ -68,6 +75,12 @@ export class ChangeFeed {
   #lastSeen: Position = START;
   readonly #reading = new Map<string, Promise<LogPage>>();
   readonly #searches: PollLoop;
+  readonly #clientScans = createKeyedMutex();
+  readonly #scans = createSemaphore({
+    limit: MAX_SCANS,
+    maxWaiting: MAX_WAITING_SCANS,
+    busyMessage: 'Too many searches for changes',
+  });
   #endListening: (() => void) | undefined;
 
   constructor(log: ChangeLog, database: Database, options: FeedOptions) {
@@ -121,6 +134,22 @@ export class ChangeFeed {
       this.#reportCount();
       if (this.#subscribers.size === 0) this.#recent = [];
     };
+  }
+
+  /**
+   * Runs a search in the log: one at a time for each client, and few in the process. Other requests get a turn of the event loop
+   * before it. Throws `overloaded` if too many clients wait.
+   */
+  scan<Result>({ key, isAnonymous }: Subscriber, search: () => Promise<Result>): Promise<Result> {
+    return this.#clientScans.run(`${isAnonymous} ${key}`, async () => {
+      const release = await this.#scans.acquire();
+      try {
+        await nextTurn();
+        return await search();
+      } finally {
+        release();
+      }
+    });
   }
 
   /** Returns changes after a position: from memory if another subscriber has read them, otherwise from the log. */

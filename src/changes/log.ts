@@ -6,7 +6,7 @@ import type { Change, ChangeRecord, LoggedChange } from '../model/change.ts';
 import { isStoreError, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, ROOT } from '../model/path.ts';
-import { decodeCursor, encodeCursor, type Position, START } from './cursor.ts';
+import { decodeCursor, encodeCursor, encodeCursors, type Position, START } from './cursor.ts';
 
 /**
  * Changes that one query searches for those of some paths. Without an index, which would make each upload slower, that takes
@@ -150,7 +150,7 @@ export class ChangeLog {
         .where('sequence', '=', position.sequence)
         .where('time', '=', position.time)
         .executeTakeFirst();
-      return row && toStoredChange(row, key);
+      return row && toStoredChange(row, encodeCursor(key, row));
     });
   }
 
@@ -176,7 +176,8 @@ export class ChangeLog {
           .orderBy('sequence', 'desc')
           .execute(),
       );
-      for (const row of rows) yield toStoredChange(row, key);
+      const ids = encodeCursors(key, rows);
+      for (const [index, row] of rows.entries()) yield toStoredChange(row, ids[index] ?? encodeCursor(key, row));
     }
   }
 
@@ -276,8 +277,9 @@ function pageOf(
 ): LogPage {
   const page = rows.slice(0, limit);
   const end = page.at(-1) ?? start;
+  const ids = encodeCursors(key, page);
   return {
-    changes: page.map((row) => toChange(row, key)),
+    changes: page.map((row, index) => toChange(row, ids[index] ?? encodeCursor(key, row))),
     end: { sequence: end.sequence, time: end.time },
     cursor: encodeCursor(key, end),
     hasMore: rows.length > page.length,
@@ -287,12 +289,12 @@ function pageOf(
 /** Tells readers that changes are missing. */
 export const RESYNC: Change = { type: 'resync', path: ROOT };
 
-function toChange(row: Row, key: Buffer): LoggedChange {
+function toChange(row: Row, id: string): LoggedChange {
   const { type, source, size, etag, user_name: user, link } = row;
   // Only parsed paths are recorded.
   const toPath = (path: string) => path as FilePath | FolderPath;
   return {
-    id: encodeCursor(key, row),
+    id,
     time: new Date(row.time),
     type,
     path: toPath(row.path),
@@ -304,10 +306,10 @@ function toChange(row: Row, key: Buffer): LoggedChange {
   };
 }
 
-function toStoredChange(row: Row, key: Buffer): StoredChange {
+function toStoredChange(row: Row, id: string): StoredChange {
   const { sequence, kept, undoes } = row;
   return {
-    ...toChange(row, key),
+    ...toChange(row, id),
     sequence,
     ...(kept !== null && { kept: kept === '' ? null : (kept as KeptId) }),
     ...(undoes !== null && { undoes }),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import type { Position } from '../changes/cursor.ts';
 import type { ChangeFeed, Subscriber } from '../changes/feed.ts';
 import type { LogPage } from '../changes/log.ts';
 import type { LoggedChange } from '../model/change.ts';
@@ -12,6 +13,12 @@ export const EVENT_STREAM = 'text/event-stream';
 
 /** Changes that are written at a time. With the buffers of the connection, this limits the memory of a slow client. */
 const BATCH_SIZE = 100;
+
+/**
+ * Maximum changes that a stream reads to catch up. A client that has missed more gets one `resync`: reading its folders again
+ * costs less than all these changes.
+ */
+const MAX_BACKLOG = 10_000;
 
 /** Files and folders with changed locks that wait for a slow client. With more, only the scope is announced. */
 const MAX_LOCKED_PATHS = 100;
@@ -48,6 +55,8 @@ export class ChangeStream {
   readonly #options: ChangeStreamOptions;
   readonly #unsubscribe: () => void;
   #hasNews = true;
+  /** Whether the log had more changes than the last page. */
+  #isBehind = true;
   /** The files and folders whose locks have changed since the last event. */
   readonly #lockedPaths = new Set<FilePath | FolderPath>();
   #locksTimer: NodeJS.Timeout | undefined;
@@ -76,11 +85,11 @@ export class ChangeStream {
 
   /** Writes events until the stream ends. */
   async run(): Promise<void> {
-    const { signal, start } = this.#options;
+    const { signal } = this.#options;
     const wake = () => this.#wake?.();
     signal.addEventListener('abort', wake, { once: true });
     try {
-      let page = start;
+      let page = await this.#start();
       this.output.write(`retry: ${RECONNECT_MS}\n${idOf(page)}\n\n`);
       while (!signal.aborted) {
         const next = await this.#readNext(page);
@@ -101,7 +110,7 @@ export class ChangeStream {
 
   /** Writes the visible changes after a page. Returns undefined while the log is unavailable, and if there is no news. */
   async #readNext({ end }: LogPage): Promise<LogPage | undefined> {
-    const { access, feed, scope } = this.#options;
+    const { access, scope } = this.#options;
     await access.confirm();
     if (!access.files.canSeeChanges(scope)) {
       throw new HttpError('permission-denied', 'You no longer have permission to follow these changes.');
@@ -109,19 +118,36 @@ export class ChangeStream {
     if (this.#policy !== access.files.policy) {
       this.#policy = access.files.policy;
       // The client may now see other files than those that it has read.
-      this.output.write(`data: ${JSON.stringify({ type: 'resync', path: '' })}\n\n`);
+      this.output.write(RESYNC_EVENT);
     }
     this.#writeLocked();
     if (!this.#hasNews) return undefined;
     this.#hasNews = false;
-    const page = await feed.read(end, BATCH_SIZE).catch((error: unknown) => {
+    const page = await this.#readPage(end).catch((error: unknown) => {
       if (isStoreError(error, 'unavailable')) return undefined;
       throw error;
     });
     if (!page) return undefined;
+    this.#isBehind = page.hasMore;
     this.#hasNews ||= page.changes.length > 0;
     this.output.write(page.changes.map((change) => this.#format(change)).join(''));
     return page;
+  }
+
+  /** Reads the changes after a position. A stream that is behind takes turns with other clients. */
+  async #readPage(end: Position): Promise<LogPage> {
+    const { feed, subscriber } = this.#options;
+    if (!this.#isBehind) return feed.read(end, BATCH_SIZE);
+    return feed.scan(subscriber, () => feed.read(end, BATCH_SIZE));
+  }
+
+  /** Returns the position from which a client catches up. One that has missed too much gets a `resync`, and only new changes. */
+  async #start(): Promise<LogPage> {
+    const { feed, start } = this.#options;
+    const newest = await feed.log.newest();
+    if (newest.end.sequence - start.end.sequence <= MAX_BACKLOG) return start;
+    this.output.write(RESYNC_EVENT);
+    return newest;
   }
 
   #addLocked(path: FilePath | FolderPath): void {
@@ -199,6 +225,8 @@ export class ChangeStream {
     this.output.write(`event: closed\ndata: ${JSON.stringify(failure)}\n\n`);
   }
 }
+
+const RESYNC_EVENT = `data: ${JSON.stringify({ type: 'resync', path: '' })}\n\n`;
 
 /** The cursor, from which a client continues after it has reconnected. `oldest` is no cursor. */
 const idOf = ({ cursor }: LogPage) => (cursor === 'oldest' ? ':' : `id: ${cursor}`);

@@ -23,6 +23,8 @@ export interface UndoOptions extends Reporting, Cancellable {
  */
 export async function undo(id: string, { log, files, filesToUndo, ...options }: UndoOptions): Promise<void> {
   const change = await findVisible(id, log, files);
+  // Before the log is searched, which costs far more than the request.
+  await files.requireUndo(change);
   const aftermath = await readAftermath(log, change);
   const { targets, done, obstacle } = aftermath;
   const steps = stepsFor(targets);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { GuardedFiles } from '../../src/access/guard.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
-import { START } from '../../src/changes/cursor.ts';
+import { type Position, START } from '../../src/changes/cursor.ts';
 import { ChangeFeed } from '../../src/changes/feed.ts';
 import { ChangeLog } from '../../src/changes/log.ts';
 import { Database } from '../../src/database/database.ts';
@@ -36,7 +36,15 @@ describe('A stream of changes', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const open = ({ heartbeatMs, drainMs }: { readonly heartbeatMs: number; readonly drainMs: number }) => {
+  const open = ({
+    heartbeatMs,
+    drainMs,
+    start = START,
+  }: {
+    readonly heartbeatMs: number;
+    readonly drainMs: number;
+    readonly start?: Position;
+  }) => {
     let confirmations = 0;
     const feed = new ChangeFeed(log, database, { pollMs: 1000, heartbeatMs, drainMs, log: { error: () => {} } });
     const files = new GuardedFiles(createFiles(createMemoryStore(), { presignExpires: 60 }), {
@@ -49,7 +57,7 @@ describe('A stream of changes', () => {
     const stream = new ChangeStream({
       feed,
       scope: ROOT,
-      start: { changes: [], end: START, cursor: 'oldest', hasMore: true },
+      start: { changes: [], end: start, cursor: 'oldest', hasMore: true },
       access: { files, confirm: async () => void confirmations++ },
       subscriber: { key: 'ann', isAnonymous: false },
       requestId: '1',
@@ -80,6 +88,24 @@ describe('A stream of changes', () => {
     ending.abort();
     await running;
     assert.ok(stream.output.writableEnded);
+  });
+
+  it('sends one resync to a client that has missed too many changes', async (t) => {
+    const newest = await log.newest();
+    // As if the log had far more changes.
+    const start = { ...START, sequence: newest.end.sequence - 10_001 };
+    const { stream, ending } = open({ heartbeatMs: 20, drainMs: 10_000, start });
+    const read = t.mock.method(log, 'read');
+    let text = '';
+    stream.output.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    const running = stream.run();
+    await until('a heartbeat follows', () => text.includes(`: heartbeat\nid: ${newest.cursor}\n\n`));
+    assert.deepEqual(text.match(/^data: .*$/gm), ['data: {"type":"resync","path":""}']);
+    assert.ok(read.mock.calls.every(({ arguments: [position] }) => position.sequence === newest.end.sequence));
+    ending.abort();
+    await running;
   });
 
   it('announces many changes of locks at once, and sends heartbeats meanwhile', async () => {

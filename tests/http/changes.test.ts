@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { get, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
+import { parseFile } from '../../src/model/path.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
@@ -281,6 +282,33 @@ describe('GET /-/changes', () => {
     await stream.untilChange('folder.deleted a/');
     assert.deepEqual(stream.changes.map(summaryOf), copied.toReversed());
     assertFailure(await service.asAnn('/-/changes?file=b/1'), 403, /don't have permission to read "b\/1"/);
+  });
+
+  it('reads no changes for HEAD, few for a page without visible ones, and none for an undo that is not permitted', async (t) => {
+    service.grant(grant('', PERMISSIONS), grant('public/', ['read'], EVERYONE));
+    const log = service.changes?.feed.log;
+    assert.ok(log);
+    const path = parseFile('private/a.txt');
+    for (let batch = 0; batch < 6; batch++)
+      await log.append(Array.from({ length: 1000 }, () => ({ type: 'file.created', path }) as const));
+    await service.asAnn('/upload', upload('a.txt', 'a', 'public/'));
+    const { changes } = jsonOf(await service.asAnonymous('/-/changes?before=newest&limit=1')) as unknown as Page;
+    const [reads, readsBefore, readsBack] = [
+      t.mock.method(log, 'read'),
+      t.mock.method(log, 'readBefore'),
+      t.mock.method(log, 'readBack'),
+    ];
+    for (const query of ['since=oldest', 'before=newest', ''])
+      assert.equal((await service.asAnonymous(`/-/changes?${query}`, { method: 'HEAD' })).status, 200, query);
+    assert.equal(reads.mock.callCount() + readsBefore.mock.callCount(), 0);
+    assert.equal((await service.asAnonymous('/-/changes?since=x', { method: 'HEAD' })).status, 400);
+    const page = jsonOf(await service.asAnonymous('/-/changes?since=oldest')) as unknown as Page;
+    assert.equal(page.hasMore, true);
+    assert.ok(reads.mock.callCount() <= 4, `${reads.mock.callCount()}`);
+    const [change] = changes;
+    assert.ok(change);
+    assert.equal((await service.asAnonymous('/-/undo', json({ change: change.id }))).status, 401);
+    assert.equal(readsBack.mock.callCount(), 0);
   });
 
   it('refuses a cursor that it did not issue', async () => {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describeChange } from '../../changes/change-description.ts';
 import type { Position } from '../../changes/cursor.ts';
@@ -15,9 +16,9 @@ import { clientNetwork } from '../limits/connections.ts';
 import { ChangeList, ChangeQuery, Failure } from '../schemas.ts';
 
 /** Maximum changes that one request for a page reads from the log. Most of them can be invisible to the user. */
-const MAX_SCANNED = 10_000;
+const MAX_SCANNED = 4000;
 
-/** Changes that are read at a time. */
+/** Changes that are read in one turn of the event loop. */
 const READ_SIZE = 1000;
 
 /** Registers the route of the change feed: pages of changes, and a stream of server-sent events. */
@@ -53,15 +54,21 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
       const { since, before, limit = MAX_PAGE, locks = false } = request.query;
       accessOf(request).files.requireChanges(scope);
       reply.header('cache-control', 'no-store');
-      const isStream = request.method !== 'HEAD' && wantsStream(request.headers.accept);
+      const isStream = wantsStream(request.headers.accept);
       if (locks && !wantsStream(request.headers.accept)) throw contradiction('locks', 'a page of changes');
+      if (request.method === 'HEAD') {
+        const cursor = before ?? since;
+        if (cursor !== undefined && cursor !== 'oldest' && cursor !== 'newest') await feed.log.positionOf(cursor);
+        return sendHead(reply);
+      }
       if (before !== undefined) {
         if (since !== undefined) throw contradiction('before', '"since"');
         if (isStream) throw contradiction('before', 'a stream');
         // Reading fewer at a time keeps requests for some recent changes cheap.
         const size = Math.min(READ_SIZE, limit * 10);
         const start = await findBefore(feed, before, size);
-        return readPage(request, { scope, limit, start, read: (end) => feed.log.readBefore(end, size) });
+        const read = (end: Position) => feed.scan(subscriberOf(request), () => feed.log.readBefore(end, size));
+        return readPage(request, { scope, limit, start, read });
       }
       if (isStream) {
         const cursor = [request.headers['last-event-id']].flat()[0] ?? since;
@@ -69,10 +76,14 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
         return startStream(request, reply, { feed, scope, start, hasLocks: locks, closing: closing.signal });
       }
       const start = await find(feed, since);
-      return readPage(request, { scope, limit, start, read: (end) => feed.read(end, READ_SIZE) });
+      const read = (end: Position) => feed.scan(subscriberOf(request), () => feed.read(end, READ_SIZE));
+      return readPage(request, { scope, limit, start, read });
     },
   );
 }
+
+/** Sends the headers of a page, without the length that only reading it shows (RFC 9110, section 9.3.2). */
+const sendHead = (reply: FastifyReply) => reply.type('application/json; charset=utf-8').send(Readable.from([]));
 
 /** Returns whether a client asks for the stream, and not more for a page. */
 const wantsStream = (accept: string | undefined) =>
