@@ -1,6 +1,6 @@
 import { hash as digest, randomBytes, scrypt as scryptWithCallback, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createSemaphore } from '../concurrency/semaphore.ts';
+import { createFairSemaphore } from '../concurrency/fair-semaphore.ts';
 
 /** Maximum length of a password in UTF-8 bytes: enough for every passphrase, but too short for a denial of service. */
 export const MAX_PASSWORD_BYTES = 1024;
@@ -9,14 +9,14 @@ export const MAX_PASSWORD_BYTES = 1024;
  * Returns the salted hash of a password: `scrypt:N=32768,r=8,p=3:<salt>:<hash>`, with salt and hash in base64url.
  * Throws a RangeError if the password is not usable, and `unavailable` if too many hashes are in progress.
  *
- * Hashes the UTF-8 bytes of the NFC form (RFC 8265, section 4.2), because keyboards produce composed characters on
+ * Clients take turns: `client` is the network that asks. Hashes the UTF-8 bytes of the NFC form (RFC 8265, section 4.2), because keyboards produce composed characters on
  * some systems and decomposed ones on others. The password is not changed otherwise.
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, client = ''): Promise<string> {
   if (!isUsablePassword(password))
     throw new RangeError(`A password must have 1 to ${MAX_PASSWORD_BYTES} bytes and no control characters.`);
   const salt = randomBytes(SALT_BYTES);
-  const key = await derive(password, { cost: DEFAULT_COST, salt, length: KEY_BYTES });
+  const key = await derive(password, { cost: DEFAULT_COST, salt, length: KEY_BYTES, client });
   const { N, r, p } = DEFAULT_COST;
   return `scrypt:N=${N},r=${r},p=${p}:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }
@@ -26,13 +26,13 @@ export async function hashPassword(password: string): Promise<string> {
  * time that a default hash takes, so that timing does not reveal which users have a password. Throws `unavailable` if
  * too many hashes are in progress.
  */
-export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
+export async function verifyPassword(password: string, hash: string | undefined, client = ''): Promise<boolean> {
   // Returning early reveals nothing about users, because no user has such a password.
   if (!isUsablePassword(password)) return false;
   const reading = hash === undefined ? PLACEHOLDER_HASH : readPasswordHash(hash);
   if ('problem' in reading) throw new Error(`The password hash ${reading.problem}.`);
   const { cost, salt, key } = reading;
-  const derived = await derive(password, { cost, salt, length: key.length });
+  const derived = await derive(password, { cost, salt, length: key.length, client });
   return timingSafeEqual(derived, key) && hash !== undefined;
 }
 
@@ -103,16 +103,22 @@ const PLACEHOLDER_HASH: PasswordHash = {
 };
 
 /**
- * Two in parallel: each takes 32 MiB and a thread of the pool that file reads need too. A full queue takes a few
- * seconds.
+ * Two in parallel, of different clients: each takes 32 MiB and a thread of the pool that file reads need too. Clients take turns,
+ * so that many attempts of one network don't delay the others.
  */
-const semaphore = createSemaphore({ limit: 2, maxWaiting: 32, busyMessage: 'Too many password checks' });
+const semaphore = createFairSemaphore({
+  limit: 2,
+  limitPerClient: 1,
+  maxWaiting: 32,
+  maxWaitingPerClient: 4,
+  busyMessage: 'Too many password checks',
+});
 
 async function derive(
   password: string,
-  { cost, salt, length }: { cost: Cost; salt: Buffer; length: number },
+  { cost, salt, length, client }: { cost: Cost; salt: Buffer; length: number; client: string },
 ): Promise<Buffer> {
-  const release = await semaphore.acquire();
+  const release = await semaphore.acquire(client);
   try {
     return await scrypt(password.normalize('NFC'), salt, length, { ...cost, maxmem: 2 * MAX_MEMORY_BYTES });
   } finally {

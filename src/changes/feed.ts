@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
+import { createFairSemaphore } from '../concurrency/fair-semaphore.ts';
 import { PollLoop } from '../concurrency/poll-loop.ts';
-import { createSemaphore } from '../concurrency/semaphore.ts';
 import type { Database } from '../database/database.ts';
 import { CHANGES_TOPIC } from '../database/tables/changes.ts';
 import { pathOfLockTopic } from '../database/tables/locks.ts';
@@ -75,10 +74,11 @@ export class ChangeFeed {
   #lastSeen: Position = START;
   readonly #reading = new Map<string, Promise<LogPage>>();
   readonly #searches: PollLoop;
-  readonly #clientScans = createKeyedMutex();
-  readonly #scans = createSemaphore({
+  readonly #scans = createFairSemaphore({
     limit: MAX_SCANS,
+    limitPerClient: 1,
     maxWaiting: MAX_WAITING_SCANS,
+    maxWaitingPerClient: MAX_WAITING_SCANS / 4,
     busyMessage: 'Too many searches for changes',
   });
   #endListening: (() => void) | undefined;
@@ -140,16 +140,14 @@ export class ChangeFeed {
    * Runs a search in the log: one at a time for each client, and few in the process. Other requests get a turn of the event loop
    * before it. Throws `overloaded` if too many clients wait.
    */
-  scan<Result>({ key, isAnonymous }: Subscriber, search: () => Promise<Result>): Promise<Result> {
-    return this.#clientScans.run(`${isAnonymous} ${key}`, async () => {
-      const release = await this.#scans.acquire();
-      try {
-        await nextTurn();
-        return await search();
-      } finally {
-        release();
-      }
-    });
+  async scan<Result>({ key, isAnonymous }: Subscriber, search: () => Promise<Result>): Promise<Result> {
+    const release = await this.#scans.acquire(`${isAnonymous} ${key}`);
+    try {
+      await nextTurn();
+      return await search();
+    } finally {
+      release();
+    }
   }
 
   /** Returns changes after a position: from memory if another subscriber has read them, otherwise from the log. */

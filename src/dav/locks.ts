@@ -12,7 +12,7 @@ import { covers, type Lock, type LockedChange, pathsTo } from './lock.ts';
 const MAX_LOCKS = 10_000;
 
 /** Maximum number of shared locks of one file or folder: `PROPFIND` repeats those of a folder for everything in it. */
-const MAX_SHARED_LOCKS = 32;
+const MAX_SHARED_LOCKS = 8;
 
 export interface NewLock
   extends Pick<Lock, 'path' | 'scope' | 'isDeep' | 'owner' | 'user' | 'appToken' | 'timeoutSeconds'> {}

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import {
@@ -27,6 +28,7 @@ import { removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
 import { copyFile, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
+import { requireFewNewParents } from './new-folders.ts';
 import {
   type ByUser,
   type DeleteFileOptions,
@@ -127,10 +129,14 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     keep: retention.keepFile({ user, onKept, replace: change.replace }),
   });
   const moveFolder: Files['moveFolder'] = async (from, to, { user, onKept, replaceEmpty = false, ...move }) => {
+    await requireParents(to);
     if (replaceEmpty && !isWithin(from, to)) await removeEmptyTree(store, to, move);
     const keep = retention.keepFolder('moveFolder', { user, onKept, replace: move.replace });
-    return folders.moveFolder(from, to, { ...move, keep });
+    await folders.moveFolder(from, to, { ...move, keep });
   };
+
+  const requireParents = (path: FilePath | FolderPath) =>
+    requireFewNewParents(path, (folder) => folderExists(store, folder));
 
   return {
     ...createTrashOperations(store),
@@ -147,9 +153,13 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     readCached: (file) => downloads.readCached(file),
 
     requireUnlocked: async () => {},
-    upload: (incoming, { user, onKept, ...change } = {}) => {
+    async upload(incoming, { user, onKept, ...change } = {}) {
       const keep = retention.keepFile({ user, onKept, replace: true });
-      return upload(store, incoming, { ...change, keep, maxUploadSize: options.maxUploadSize });
+      return upload(store, await withFewNewParents(incoming, requireParents), {
+        ...change,
+        keep,
+        maxUploadSize: options.maxUploadSize,
+      });
     },
 
     deleteFile: (file, remove = {}) => retention.delete(file, remove, (rest) => store.remove(file, rest)),
@@ -163,17 +173,20 @@ export function createFiles(store: Store, options: FilesOptions): Files {
 
     async copyFile(from, to, copy) {
       requireDifferent(from, to);
+      await requireParents(to);
       return copyFile(store, from, to, keeping(copy));
     },
 
     async moveFile(from, to, { replaceEmpty = false, ...move }) {
       requireDifferent(from, to);
+      await requireParents(to);
       if (replaceEmpty) await removeEmptyTree(store, folderNamed(to), move);
       await moveFile(store, from, to, keeping(move));
     },
 
     async createFolder(folder, cancel) {
       if (folder === ROOT) throw new StoreError('root-not-allowed', 'The path is empty. Name the folder to create.');
+      await requireParents(folder);
       await store.createFolder(folder, cancel);
     },
 
@@ -184,9 +197,10 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       await retention.delete(folder, remove, (rest) => folders.deleteFolder(folder, rest));
     },
 
-    copyFolder: (from, to, { user, onKept, ...copy }) => {
+    async copyFolder(from, to, { user, onKept, ...copy }) {
+      await requireParents(to);
       const keep = retention.keepFolder('copyFolder', { user, onKept, replace: copy.replace });
-      return folders.copyFolder(from, to, { ...copy, keep });
+      await folders.copyFolder(from, to, { ...copy, keep });
     },
     moveFolder,
 
@@ -213,6 +227,28 @@ async function folderExists(store: Store, folder: FolderPath, options: Cancellab
     if (isStoreError(error, 'wrong-kind')) return false;
     throw error;
   }
+}
+
+/** Returns an upload that fails before its content is stored if its destination needs too many new folders. */
+async function withFewNewParents(
+  incoming: IncomingFile,
+  requireParents: (path: FilePath) => Promise<void>,
+): Promise<IncomingFile> {
+  const { target, body } = incoming;
+  if (typeof target === 'function') {
+    const findTarget = async () => {
+      const found = await target();
+      await requireParents(found.path);
+      return found;
+    };
+    return { ...incoming, target: findTarget };
+  }
+  await requireParents(target.path).catch((error: unknown) => {
+    // Nothing reads the body, so its failure would end the process.
+    if (body instanceof Readable) body.destroy();
+    throw error;
+  });
+  return incoming;
 }
 
 function requireDifferent(from: FilePath, to: FilePath): void {

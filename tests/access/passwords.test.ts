@@ -65,7 +65,7 @@ describe('Concurrent password verifications', () => {
   it('are queued, and fail as unavailable when the queue is full, with or without a hash', async () => {
     const hash = cheapHash('secret');
     const requested = Array.from({ length: 40 }, (_, index) =>
-      verifyPassword('secret', index === 39 ? undefined : hash),
+      verifyPassword('secret', index === 39 ? undefined : hash, `client ${index % 9}`),
     );
     const outcomes = await Promise.allSettled(requested);
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected');

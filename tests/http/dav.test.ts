@@ -229,11 +229,11 @@ describe('WebDAV', () => {
   it('responds in chunks to clients that ask for many properties of many files, and refuses too many', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `<x:p${index}/>`).join('');
     const body = (count: number) =>
-      `<propfind xmlns="DAV:" xmlns:x="urn:${'x'.repeat(240)}"><prop>${names(count)}</prop></propfind>`;
-    const files = Array.from({ length: 40 }, (_, index) => [`many/${index}.txt`, 'x'] as const);
+      `<propfind xmlns="DAV:" xmlns:x="urn:${'x'.repeat(10)}"><prop>${names(count)}</prop></propfind>`;
+    const files = Array.from({ length: 350 }, (_, index) => [`many/${index}.txt`, 'x'] as const);
     await service.plant(Object.fromEntries(files));
     const found = await dav('PROPFIND', 'many/', { depth: '1' }, body(200));
-    assert.equal(found.body.toString().match(/<D:href>/g)?.length, 41);
+    assert.equal(found.body.toString().match(/<D:href>/g)?.length, 351);
     // A response of this size is streamed.
     assert.ok(found.body.length > 2 * 1024 * 1024);
     assert.equal(found.headers['content-length'], undefined);
@@ -551,9 +551,9 @@ describe('WebDAV', () => {
       assertFailure(await service.asAnn('/file/top.txt', { method: 'PUT', body: 'x' }), 409, /is locked by "ann"/);
     });
 
-    it('can be shared by 32 clients', async () => {
+    it('can be shared by 8 clients', async () => {
       const shared = LOCK_BODY.replaceAll('exclusive', 'shared');
-      for (let count = 0; count < 32; count++) assert.equal(await statusOf('LOCK', 'top.txt', {}, shared), 200);
+      for (let count = 0; count < 8; count++) assert.equal(await statusOf('LOCK', 'top.txt', {}, shared), 200);
       assert.equal(await statusOf('LOCK', 'top.txt', {}, shared), 400);
       assert.equal(await statusOf('LOCK', 'notes/a.txt', {}, shared), 200);
     });

@@ -404,7 +404,6 @@ describe('A visitor of a share link', () => {
     for (const [path, body] of [
       ['/create_folder', { path: 'new' }],
       ['/copy', { source: 'a.txt', destination: 'copy.txt', is_folder: false }],
-      ['/copy', { source: 'b', destination: 'copy', is_folder: true }],
     ] as const) {
       const response = await send(service.port, link.base + path, json(body));
       assert.deepEqual(Object.keys(jsonOf(response) as object), ['success', 'message'], path);

@@ -137,8 +137,9 @@ export class LinkRequestAccess implements RequestAccess {
     return withFreeFolders(this.#service.files, { root: this.#folder, wanted });
   }
 
-  /** Throws 403 unless visitors may copy: copies are no uploads, so limits of uploads exclude them. */
-  requireCopies(): void {
+  /** Throws 403 unless visitors may copy: no folders, and no files if the link limits uploads, because copies are no uploads. */
+  requireCopies({ ofFolder }: { readonly ofFolder: boolean }): void {
+    if (ofFolder) throw new HttpError('permission-denied', "Share links don't give permission to copy folders.");
     const { maxUploads, maxUploadBytes, asksSender } = this.#link;
     if (maxUploads === undefined && maxUploadBytes === undefined && !asksSender) return;
     throw new HttpError('permission-denied', "This link limits uploads, so it doesn't give permission to copy.");

@@ -119,12 +119,14 @@ export async function attemptPassword(
   hash: string | undefined,
 ): Promise<boolean> {
   requireAttempts(await throttle.consume(attempt));
-  const isCorrect = await verifyPassword(password, hash).catch(async (error: unknown) => {
-    // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
-    // users.
-    await throttle.refund(attempt);
-    throw error;
-  });
+  const isCorrect = await verifyPassword(password, hash, clientNetwork(attempt.address)).catch(
+    async (error: unknown) => {
+      // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
+      // users.
+      await throttle.refund(attempt);
+      throw error;
+    },
+  );
   // Without a stored password, `verifyPassword` hashes only to equalize the time; its result is no match.
   if (!isCorrect || hash === undefined) return false;
   await throttle.refund(attempt);

@@ -26,7 +26,7 @@ const MAX_TIMEOUT_SECONDS = 3600;
 const NEW_FILE_TIMEOUT_SECONDS = 60;
 
 /** Maximum characters of what a client says about the owner of a lock. */
-const MAX_OWNER_LENGTH = 2000;
+const MAX_OWNER_LENGTH = 1000;
 
 /** LOCK (RFC 4918, section 9.10): locks a file or folder, or refreshes a lock. Creates an empty file where nothing exists. */
 export async function lock(context: DavContext): Promise<FastifyReply> {

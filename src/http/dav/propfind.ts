@@ -29,6 +29,9 @@ type Wanted =
 /** Maximum number of properties that a client can name in a request. */
 const MAX_NAMES = 200;
 
+/** Maximum characters of their elements, which the response repeats for each file that lacks them. */
+const MAX_NAMES_LENGTH = 8 * 1024;
+
 /** Characters of a response that are written at once, at least. */
 const CHUNK_LENGTH = 256 * 1024;
 
@@ -134,8 +137,13 @@ function namesIn(element: XmlElement): readonly PropertyName[] {
   const names = new Map(
     elementsOf(element).map(({ namespace, name }) => [`${name} ${namespace}`, { namespace, name }]),
   );
-  if (names.size <= MAX_NAMES) return [...names.values()];
-  throw new DavError(400, `The body asks for more than ${MAX_NAMES} properties. Send several requests.`);
+  if (names.size > MAX_NAMES)
+    throw new DavError(400, `The body asks for more than ${MAX_NAMES} properties. Send several requests.`);
+  const found = [...names.values()];
+  const length = found.reduce((sum, name) => sum + emptyElement(name).length, 0);
+  if (length <= MAX_NAMES_LENGTH) return found;
+  const message = `The names of the properties have more than ${MAX_NAMES_LENGTH} characters. Send several requests.`;
+  throw new DavError(400, message);
 }
 
 function asksForSpace(wanted: Wanted): boolean {

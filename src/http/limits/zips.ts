@@ -1,8 +1,13 @@
+import { createFairSemaphore } from '../../concurrency/fair-semaphore.ts';
 import { StoreError } from '../../model/error.ts';
 
 /** Maximum archives that a process sends at a time, and those of one client. A slow client takes hours. */
 export const MAX_ZIPS = 64;
 export const MAX_ZIPS_PER_CLIENT = 8;
+
+/** Maximum archives of a process whose folders are listed at a time, and those that wait. */
+const MAX_WALKS = 4;
+const MAX_WAITING_WALKS = 64;
 
 /** Maximum bytes of memory for the layouts of all archives of a process. That of the largest archive takes a fifth. */
 const MAX_LAYOUT_BYTES = 192 * 2 ** 20;
@@ -20,8 +25,25 @@ export interface ZipPlace {
 /** Limits the archives that a process sends at a time. */
 export class ZipLimiter {
   readonly #perClient = new Map<string, number>();
+  readonly #walks = createFairSemaphore({
+    limit: MAX_WALKS,
+    limitPerClient: 1,
+    maxWaiting: MAX_WAITING_WALKS,
+    maxWaitingPerClient: MAX_ZIPS_PER_CLIENT,
+    busyMessage: 'Too many archives',
+  });
   #count = 0;
   #bytes = 0;
+
+  /** Lists the content of an archive: one at a time for each client, which take turns. Throws `overloaded` if too many wait. */
+  async walk<Result>(client: string, run: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    const release = await this.#walks.acquire(client, signal);
+    try {
+      return await run();
+    } finally {
+      release();
+    }
+  }
 
   /** Takes a place for a client. Throws `overloaded` if all places are taken, because a download can take hours. */
   enter(client: string): ZipPlace {

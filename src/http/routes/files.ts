@@ -219,7 +219,7 @@ export function transferRoutes(app: App, { operations, jobs }: OperationOptions)
       },
       async (request, reply) => {
         const { source, destination, is_folder: isFolder, overwrite: replace = false } = request.body;
-        visitorOf(request)?.requireCopies();
+        visitorOf(request)?.requireCopies({ ofFolder: isFolder });
         const { files } = accessOf(request);
         const respond = (change: ChangeField) => ({ success: true, message, ...change }) as const;
         if (!isFolder) {

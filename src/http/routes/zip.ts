@@ -115,10 +115,12 @@ async function sendArchive(
   rejectActiveUse(request.headers);
   const { files } = accessOf(request);
   const signal = clientSignal(reply);
-  const place = limiter.enter(clientNetwork(request.ip));
+  const client = clientNetwork(request.ip);
+  const place = limiter.enter(client);
   // Also runs if the client has already disconnected, and after errors.
   finished(reply.raw, () => place.release());
-  const archive = await buildArchive(files, paths, { reserve: place.reserve, signal });
+  const build = () => buildArchive(files, paths, { reserve: place.reserve, signal });
+  const archive = await limiter.walk(client, build, signal);
   const visitor = visitorOf(request);
   reply.headers(headersOf(archive, archiveName(paths, visitor && nameOf(visitor.link.path))));
   const version = { etag: archive.etag, modified: null };
