@@ -9,8 +9,9 @@ export const MAX_PASSWORD_BYTES = 1024;
  * Returns the salted hash of a password: `scrypt:N=32768,r=8,p=3:<salt>:<hash>`, with salt and hash in base64url.
  * Throws a RangeError if the password is not usable, and `unavailable` if too many hashes are in progress.
  *
- * Clients take turns: `client` is the network that asks. Hashes the UTF-8 bytes of the NFC form (RFC 8265, section 4.2), because keyboards produce composed characters on
- * some systems and decomposed ones on others. The password is not changed otherwise.
+ * Hashes the UTF-8 bytes of the NFC form (RFC 8265, section 4.2), because keyboards produce composed characters on
+ * some systems and decomposed ones on others. The password is not changed otherwise. `client` is the network of the
+ * request: clients take turns.
  */
 export async function hashPassword(password: string, client = ''): Promise<string> {
   if (!isUsablePassword(password))
@@ -103,14 +104,15 @@ const PLACEHOLDER_HASH: PasswordHash = {
 };
 
 /**
- * Two in parallel, of different clients: each takes 32 MiB and a thread of the pool that file reads need too. Clients take turns,
- * so that many attempts of one network don't delay the others.
+ * Two in parallel, of different clients: each takes 32 MiB and a thread of the pool that file reads need too. Clients
+ * take turns, so that many attempts of one network don't delay the others. An office behind one address can sign in at
+ * the same time.
  */
 const semaphore = createFairSemaphore({
   limit: 2,
   limitPerClient: 1,
-  maxWaiting: 32,
-  maxWaitingPerClient: 4,
+  maxWaiting: 64,
+  maxWaitingPerClient: 16,
   busyMessage: 'Too many password checks',
 });
 

@@ -13,7 +13,7 @@ export const DATABASE_MIGRATE = defineCommand<JsonOptions>({
   name: 'database migrate',
   summary: 'Bring the database to the version of this program',
   details:
-    'The service does this at its start. Run the command before an upgrade of several replicas to see whether it succeeds. An older version of Holdall can no longer use the database afterwards.',
+    "The service does this at its start. Run the command before an upgrade of several replicas to see whether it succeeds. Afterwards, older versions can't use the database.",
   options: [JSON_OPTION],
   examples: { 'holdall database migrate': 'Migrate the database of DATABASE_URL, or in STATE_DIR' },
   async run({ options, print, ...context }) {

@@ -112,6 +112,8 @@ for (const backend of [memory, disk]) {
         'locked',
         'already-exists',
         'wrong-kind',
+        'other-file-system',
+        'contains-mount',
       ]);
       assert.deepEqual(content['application/json']?.schema, { $ref: '#/components/schemas/Failure' });
     });

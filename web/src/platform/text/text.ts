@@ -501,6 +501,7 @@ export interface LazyText {
     readonly cancelAll: string;
     readonly retry: (parameters: { name: string }) => string;
     readonly retryAll: (parameters: { count: number }) => string;
+    readonly undo: (parameters: { count: number }) => string;
     readonly resume: string;
     readonly resumeOf: (parameters: { name: string }) => string;
     readonly resumeAll: (parameters: { count: number }) => string;
