@@ -64,7 +64,9 @@ describe('The command palette', () => {
     await palette.waitFor({ state: 'detached' });
     await waitForTitle(page, 'Summer holidays');
 
-    // Folders in the root are found from anywhere.
+    // Folders in the root are found from anywhere, also while the filter has the focus.
+    await page.keyboard.press('/');
+    await page.keyboard.type('summer');
     await page.keyboard.press('ControlOrMeta+k');
     await field.fill('docs');
     await becomes(active, 'Docs');

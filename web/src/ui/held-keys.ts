@@ -1,4 +1,4 @@
-import { isForPage } from './keyboard.ts';
+import { isField, isForPage } from './keyboard.ts';
 
 /** Ends the hold. Returns a function that types the held keys into the text field with the focus. */
 let end: (() => () => void) | undefined;
@@ -10,11 +10,14 @@ let end: (() => () => void) | undefined;
 export function holdKeys(opening: Promise<unknown>): void {
   takeHeldKeys();
   const field = document.createElement('input');
+  // The command palette can be opened from a text field, whose keys are held, too.
+  const origin = document.activeElement;
   let previous: Element | null;
   let last: string | undefined;
 
   const hold = (event: KeyboardEvent) => {
-    if (event.isComposing || (event.target !== field && !isForPage(event))) return;
+    const isHeld = event.target === field || (event.target === origin && isField(origin)) || isForPage(event);
+    if (event.isComposing || !isHeld) return;
     event.stopImmediatePropagation();
     if (/^(Enter|Escape|Tab)$/.test(event.key)) last ??= event.key;
     if (last !== undefined) event.preventDefault();

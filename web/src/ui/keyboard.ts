@@ -53,13 +53,17 @@ const LABELS: Readonly<Record<string, string>> = {
   ' ': 'Space',
 };
 
+/** The keys of the command palette, which no text field uses. */
+export const PALETTE_KEYS: readonly string[] = ['mod+k'];
+
 /**
  * Returns whether the page as a whole handles a key, a paste or a drop: the user neither edits text nor has a modal
- * dialog open.
+ * dialog open. The keys of the command palette also work in text fields.
  */
 export function isForPage(event: Event): boolean {
-  const isComposing = event instanceof KeyboardEvent && event.isComposing;
-  return !isComposing && !isField(event.target) && !isModalOpen();
+  const key = event instanceof KeyboardEvent ? event : undefined;
+  if (key?.isComposing || isModalOpen()) return false;
+  return !isField(event.target) || (key !== undefined && isKey(key, PALETTE_KEYS));
 }
 
 /** Returns whether an element is a form field or editable text, or is inside it. */

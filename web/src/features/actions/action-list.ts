@@ -18,6 +18,7 @@ import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
+import { PALETTE_KEYS } from '../../ui/keyboard.ts';
 import type { Details } from '../models.ts';
 import type { ActionProperties } from './use-actions.ts';
 import { withLoaded } from './with-loaded.ts';
@@ -341,7 +342,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
   {
     id: 'palette',
     icon: 'search',
-    keys: ['mod+k'],
+    keys: PALETTE_KEYS,
     group: 'show',
     isAvailable: always,
     run: (models) => openPalette(models, ''),

@@ -86,7 +86,7 @@ function markdownComponents(entry: FileEntry, { previews }: Text): Partial<Compo
     a: ({ href, id, 'aria-label': label, children }) => (
       <MarkdownLink {...{ folder, href, id, children }} label={typeof label === 'string' ? label : undefined} />
     ),
-    img: ({ src, alt, width, height }) => <MarkdownImage {...{ folder, src, alt, width, height }} />,
+    img: ({ src, alt, width }) => <MarkdownImage {...{ folder, src, alt, width }} />,
     input: ({ checked }) => (
       <span class={`task ${checked ? 'done' : ''}`} role="img" aria-label={checked ? previews.done : previews.toDo}>
         {checked && <Icon name="check" />}
@@ -100,20 +100,19 @@ interface MarkdownImageProps {
   src: string | undefined;
   alt: string | undefined;
   width: string | number | undefined;
-  height: string | number | undefined;
 }
 
 /**
  * An image in Markdown. An external image is rendered as a link, because loading it would disclose to its host who
  * reads the file. An SVG is a link to its preview, because drawing it can block the page.
  */
-function MarkdownImage({ folder, src, alt = '', width, height }: MarkdownImageProps) {
+function MarkdownImage({ folder, src, alt = '', width }: MarkdownImageProps) {
   const urls = useUrls();
   const { text } = useFullLanguage();
   const destination = src === undefined ? undefined : resolveDestination(folder, src);
   const isPath = destination?.kind === 'path';
   if (isPath && !isSvg({ name: nameOf(destination.path), contentType: '' })) {
-    return <img src={urls.file(destination.path)} {...{ alt, width, height }} loading="lazy" draggable={false} />;
+    return <img src={urls.file(destination.path)} alt={alt} width={width} loading="lazy" draggable={false} />;
   }
   const description = text.previews.externalImage({ description: alt || sourceOf(destination) });
   if (isPath) {
