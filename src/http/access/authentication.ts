@@ -275,12 +275,15 @@ function parseBasic(encoded: string): Credentials {
   );
 }
 
-/** Returns the credentials as `parseBasic` does; undefined if they are invalid. */
+/**
+ * Returns the credentials as `parseBasic` does; undefined if they are invalid. Clients that ignore the `charset` of the
+ * challenge (RFC 7617) send Latin-1, which is hardly ever valid UTF-8.
+ */
 function readBasic(encoded: string): Credentials | undefined {
   const bytes = Buffer.from(encoded, 'base64');
-  const text = bytes.toString();
+  const text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
   const colon = text.indexOf(':');
-  const isEncoded = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && isUtf8(bytes);
+  const isEncoded = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded);
   return isEncoded && colon !== -1 ? { name: text.slice(0, colon), password: text.slice(colon + 1) } : undefined;
 }
 
