@@ -150,10 +150,15 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns changes after a position: from memory if another subscriber has read them, otherwise from the log. */
+  /**
+   * Returns changes after a position, for a subscriber: from memory if another one has read them, otherwise from the log.
+   */
   async read(after: Position, limit: number): Promise<LogPage> {
     const known = this.#recent.find(({ start }) => isSame(start, after));
-    if (known && known.changes.length <= limit) return known;
+    if (known && known.changes.length <= limit) {
+      // Others can have followed since the page was read.
+      return known.hasMore || isSame(known.end, this.#lastSeen) ? known : { ...known, hasMore: true };
+    }
     // All subscribers wake up at the same time, and most of them at the same position.
     const key = `${after.sequence} ${after.time} ${limit}`;
     const reading = this.#reading.get(key) ?? this.#readLog(after, limit).finally(() => this.#reading.delete(key));

@@ -64,12 +64,12 @@ describe('Verification without a hash', () => {
 describe('Concurrent password verifications', () => {
   it('are queued, and fail as unavailable when the queue is full, with or without a hash', async () => {
     const hash = cheapHash('secret');
-    const requested = Array.from({ length: 40 }, (_, index) =>
-      verifyPassword('secret', index === 39 ? undefined : hash, `client ${index % 9}`),
+    const requested = Array.from({ length: 72 }, (_, index) =>
+      verifyPassword('secret', index === 71 ? undefined : hash, `client ${index % 9}`),
     );
     const outcomes = await Promise.allSettled(requested);
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-    assert.ok(outcomes.slice(0, 34).every((outcome) => outcome.status === 'fulfilled' && outcome.value));
+    assert.ok(outcomes.slice(0, 66).every((outcome) => outcome.status === 'fulfilled' && outcome.value));
     assert.equal(refused.length, 6);
     for (const { reason } of refused) assert.ok(isStoreError(reason, 'unavailable') && reason.retryAfter === 1);
     assert.ok(await verifyPassword('secret', hash), 'There is room again.');

@@ -250,6 +250,18 @@ describe('GET /-/changes', () => {
     assert.deepEqual((await read(`since=${second.cursor}`)).changes, []);
   });
 
+  it('returns changes that followed since the last request from the same cursor', async () => {
+    ok(await service.asAnn('/upload', upload('first', 'a')));
+    const before = await read('since=oldest');
+    ok(await service.asAnn('/upload', upload('second', 'b')));
+    const after = await read('since=oldest');
+    assert.deepEqual(
+      [before, after].map(({ changes }) => changes.map(({ path }) => path)),
+      [['first'], ['first', 'second']],
+    );
+    assert.equal(after.hasMore, false);
+  });
+
   it('returns the newest changes first with "before", in pages', async () => {
     for (const name of ['1', '2', '3']) ok(await service.asAnn('/upload', upload(name, name)));
     const first = await read('before=newest&limit=2');

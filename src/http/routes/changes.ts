@@ -76,7 +76,7 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
         return startStream(request, reply, { feed, scope, start, hasLocks: locks, closing: closing.signal });
       }
       const start = await find(feed, since);
-      const read = (end: Position) => feed.scan(subscriberOf(request), () => feed.read(end, READ_SIZE));
+      const read = (end: Position) => feed.scan(subscriberOf(request), () => feed.log.read(end, READ_SIZE));
       return readPage(request, { scope, limit, start, read });
     },
   );

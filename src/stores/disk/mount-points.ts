@@ -37,9 +37,9 @@ export async function requireNoMounts(absolute: string, folder: FolderPath): Pro
   );
 }
 
-/** Returns the error for an item that can't be moved to another file system. */
+/** Returns the error for a move to another file system. `path`: the source or the destination. */
 export function otherFileSystem(path: FilePath | FolderPath, cause?: unknown): StoreError {
-  const message = `${quoted(path)} is on another file system than its destination, so it can't be moved there.`;
+  const message = `The move crosses to another file system at ${quoted(path)}. Copy the item, and then delete the original.`;
   return new StoreError('other-file-system', message, { cause });
 }
 
