@@ -117,6 +117,20 @@ export class GuardedFiles implements Files {
     return this.#checks.record('lock', () => ({ path }), run);
   }
 
+  /** Returns whether the user may lock an existing file or folder. Records no refusal. */
+  canLock(path: FilePath | FolderPath): boolean {
+    const { policy, user } = this.#checks;
+    return policy.allows(user, 'manage', path);
+  }
+
+  /** Returns whether the user may lock everything in a folder (true), nothing (false), or only some of it (undefined). */
+  canLockWithin(folder: FolderPath): boolean | undefined {
+    const { policy, user } = this.#checks;
+    const folders = [folder, ...policy.grantFoldersBelow(user, folder)];
+    const lockable = folders.filter((each) => this.canLock(each));
+    return lockable.length > 0 && lockable.length < folders.length ? undefined : lockable.length > 0;
+  }
+
   /** Throws `AccessDenied` unless the user may still add to what their lock covers, or change it. */
   async requireLockRefresh(path: FilePath | FolderPath): Promise<void> {
     await this.#checks.confirmIdentity();

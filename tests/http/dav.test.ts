@@ -805,6 +805,47 @@ describe('WebDAV settings', () => {
     }
   });
 
+  it('has supported locks exactly where a client can lock', async () => {
+    const pages = new Map<string, ReturnType<Store['list']>>();
+    // Like the disk, returns the same page while nothing changes.
+    const repeating = (store: Store): Store => ({
+      ...store,
+      list: (folder, options) => pages.getOrInsertComputed(folder, () => store.list(folder, options)),
+    });
+    const guarded = await startGuardedService(memory, { hasJobs: true, wrap: repeating });
+    try {
+      await guarded.plant({ 'notes/a.txt': 'text', 'shared/b.txt': 'text', 'shared/open/c.txt': 'text' });
+      guarded.grant(ALL, grant('', ['read'], EVERYONE), grant('shared/open/', PERMISSIONS, EVERYONE));
+      for (const [folder, counts] of [
+        ['notes', [0, 0]],
+        ['shared', [0, 0, 2]],
+      ] as const) {
+        for (const [ask, expected] of [
+          [guarded.asAnn, counts.map(() => 2)],
+          [guarded.asAnonymous, counts],
+          [guarded.asAnn, counts.map(() => 2)],
+        ] as const) {
+          const { body } = await ask(`/-/dav/${folder}/`, { method: 'PROPFIND', headers: { depth: '1' } });
+          const found = elements(parseXml(body), 'response');
+          assert.deepEqual(
+            found.map((each) => elements(each, 'lockentry').length),
+            expected,
+          );
+          for (const each of found) {
+            const href = textOf(elements(each, 'href')[0] ?? each);
+            const call: Call = { method: 'LOCK', headers: { depth: '0' }, body: LOCK_BODY };
+            const locked = await ask(href, call);
+            assert.equal(locked.status === 200, elements(each, 'lockentry').length > 0, href);
+            const token = { 'lock-token': String(locked.headers['lock-token']) };
+            if (locked.status === 200) await ask(href, { method: 'UNLOCK', headers: token });
+          }
+        }
+      }
+    } finally {
+      await guarded.stop();
+    }
+  });
+
   it('change nothing in a read-only service', async () => {
     const service = await startService(memory, { hasJobs: true, readOnly: true, wrap: readOnly });
     try {
@@ -818,7 +859,9 @@ describe('WebDAV settings', () => {
         const call = { method, ...(body !== undefined && { body }) };
         assert.equal((await send(service.port, '/-/dav/new', call)).status, 403, method);
       }
-      assert.equal((await send(service.port, '/-/dav/', { method: 'PROPFIND', headers: { depth: '1' } })).status, 207);
+      const listed = await send(service.port, '/-/dav/', { method: 'PROPFIND', headers: { depth: '1' } });
+      assert.equal(listed.status, 207);
+      assert.doesNotMatch(listed.body.toString(), /lockentry/);
     } finally {
       await service.stop();
     }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
 import type { Lock, LockHolder } from '../../dav/lock.ts';
 import { quoted } from '../../model/error.ts';
+import type { FilePath, FolderPath } from '../../model/path.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { ListingLimiter } from '../limits/limits.ts';
@@ -63,6 +64,16 @@ export class DavContext {
   /** Returns whether the response may describe a lock, with its token and owner. Anonymous users see only locks that they hold. */
   canSeeLock({ token }: Lock): boolean {
     return !accessOf(this.request).isAnonymous || this.holder.tokens.has(token);
+  }
+
+  /** Returns whether LOCK may lock a file or folder that exists. */
+  canLock(path: FilePath | FolderPath): boolean {
+    return !this.environment.service.readOnly && this.files.canLock(path);
+  }
+
+  /** Returns whether LOCK may lock everything in a folder (true), nothing (false), or only some of it (undefined). */
+  canLockWithin(folder: FolderPath): boolean | undefined {
+    return this.environment.service.readOnly ? false : this.files.canLockWithin(folder);
   }
 
   /** Aborted when the client leaves. */

@@ -15,6 +15,8 @@ export interface DescribedEntry {
   readonly properties: readonly Property[];
   /** The locks that cover it. */
   readonly locks: readonly Lock[];
+  /** Whether LOCK may lock it. */
+  readonly canLock: boolean;
   /** The space of the volume, if it was asked for and is known. */
   readonly space: Space | undefined;
 }
@@ -45,7 +47,7 @@ export class LiveProperties {
         ({ entry }) => (entry.kind === 'file' ? element('getetag', escapeText(quoteEtag(entry.etag))) : undefined),
       ],
       ['getlastmodified', ({ entry }) => modifiedOf(entry)],
-      ['supportedlock', () => SUPPORTED_LOCKS],
+      ['supportedlock', ({ canLock }) => (canLock ? SUPPORTED_LOCKS : '<D:supportedlock/>')],
       ['lockdiscovery', ({ locks }) => this.lockDiscovery(locks)],
       ['quota-available-bytes', ({ space }) => space && element('quota-available-bytes', String(space.available))],
       ['quota-used-bytes', ({ space }) => space && element('quota-used-bytes', String(space.used))],

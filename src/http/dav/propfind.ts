@@ -180,7 +180,13 @@ class ResponseWriter {
       const properties = await dav.properties.of(entry.path);
       const own = locks.filter((lock) => covers(lock, entry.path));
       const href = escapeXml(this.#context.environment.urls.hrefOf(entry.path));
-      const described = { entry: await this.#exact(entry), properties, locks: own, space: this.#space };
+      const described = {
+        entry: await this.#exact(entry),
+        properties,
+        locks: own,
+        canLock: this.#context.canLock(entry.path),
+        space: this.#space,
+      };
       yield Buffer.from(this.#response(this.#readable(described), href));
     }
     if (page) yield* this.#children(entry.path as FolderPath, page, locks);
@@ -195,8 +201,10 @@ class ResponseWriter {
     const isPlain = !hasProperties && locks.length === 0 && this.#space === undefined;
     // The pages of a large folder would only displace each other.
     const isSingle = first.cursor === undefined;
+    const canLockAll = this.#context.canLockWithin(folder);
+    const isRepeated = isPlain && isSingle && canLockAll !== undefined;
     // What the elements depend on, except their entries.
-    const key = isPlain && isSingle ? JSON.stringify([href, this.#wanted, this.#isMinimal]) : undefined;
+    const key = isRepeated ? JSON.stringify([href, this.#wanted, this.#isMinimal, canLockAll]) : undefined;
     const deep = locks.filter((lock) => lock.isDeep && covers(lock, folder));
     const locksOf = Map.groupBy(locks, ({ path }) => path);
     for (let page: Listing | undefined = first; page; ) {
@@ -208,7 +216,7 @@ class ResponseWriter {
         let size = 0;
         for (const batch of hasProperties ? batches(entries, PROPERTIES_BATCH) : [entries]) {
           const found = hasProperties ? await properties.ofEach(batch.map(({ path }) => path)) : NO_PROPERTIES;
-          for await (const chunk of this.#elements(batch, { folder, href, found, deep, locksOf })) {
+          for await (const chunk of this.#elements(batch, { folder, href, found, deep, locksOf, canLockAll })) {
             size += chunk.length;
             if (key !== undefined && size <= MAX_RENDERED_BYTES) chunks.push(chunk);
             yield chunk;
@@ -225,7 +233,7 @@ class ResponseWriter {
   /** Yields the elements of entries of a folder, in chunks: an element with many locks or properties is long. */
   async *#elements(
     entries: readonly Entry[],
-    { folder, href, found, deep, locksOf }: PageContext,
+    { folder, href, found, deep, locksOf, canLockAll }: PageContext,
   ): AsyncGenerator<Buffer> {
     const { files } = this.#context;
     let text = '';
@@ -236,6 +244,7 @@ class ResponseWriter {
         entry: entry.kind === 'folder' || files.isSizeCertain(entry) ? entry : await this.#exact(entry),
         properties: found.size === 0 ? NONE : (found.get(entry.path) ?? NONE),
         locks: own ? [...deep, ...own] : deep,
+        canLock: canLockAll ?? this.#context.canLock(entry.path),
         space: this.#space,
       };
       text += this.#response(this.#readable(described), href + encodePath(entry.path.slice(folder.length)));
@@ -315,6 +324,8 @@ interface PageContext {
   readonly found: ReadonlyMap<string, readonly Property[]>;
   readonly deep: readonly Lock[];
   readonly locksOf: ReadonlyMap<string, readonly Lock[]>;
+  /** See `DavContext.canLockWithin`. */
+  readonly canLockAll: boolean | undefined;
 }
 
 /**
