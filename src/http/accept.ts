@@ -36,6 +36,12 @@ export function preferredCoding<Coding extends string>(
   return best;
 }
 
+/** Returns whether a client with this `Accept-Encoding` accepts a coding. Without the header, it accepts any (RFC 9110, section 12.5.3). */
+export function acceptsCoding(acceptEncoding: string | undefined, coding: string): boolean {
+  if (acceptEncoding === undefined) return true;
+  return preferredCoding(acceptEncoding.replaceAll(/\bx-gzip\b/gi, 'gzip'), [coding]) !== undefined;
+}
+
 interface WeightedName {
   readonly name: string;
   /** From 0 (not acceptable) to 1. */

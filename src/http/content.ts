@@ -3,6 +3,8 @@ import type { Download, ReadOptions } from '../files/download.ts';
 import { isStoreError } from '../model/error.ts';
 import type { Content, FileEntry } from '../model/store.ts';
 import { recycleWhenPiped } from '../streams/chunk-recycling.ts';
+import { decoded } from '../streams/decoded.ts';
+import { acceptsCoding } from './accept.ts';
 import { HttpError } from './errors.ts';
 import { contentHeaders, type DisplayOptions, rejectActiveUse, relativeTo } from './headers.ts';
 import { clientSignal } from './long-operations.ts';
@@ -33,7 +35,7 @@ export function sendContent(
 ): FastifyReply | Promise<FastifyReply> {
   rejectActiveUse(request.headers);
   const send = (content: Content | undefined) =>
-    content ? sendBytes(reply, content, showing) : openAndSend(request, reply, source, showing);
+    content ? sendBytes(request, reply, content, showing) : openAndSend(request, reply, source, showing);
   const readCached = requestsWholeFile(request) ? source.readCached?.() : undefined;
   return readCached instanceof Promise ? readCached.then(send) : send(readCached);
 }
@@ -71,13 +73,22 @@ async function openAndSend(
           `The precondition failed: the ETag of the file is ${quoteEtag(file.etag)}.`,
         );
     }
-    if (file && request.method === 'HEAD')
-      return describe(reply, file, showing).header('content-length', file.size).send();
+    if (file && request.method === 'HEAD') {
+      describe(reply, file, showing);
+      return decodingFor(request, file)
+        ? describeDecoded(reply, file).send()
+        : reply.header('content-length', file.size).send();
+    }
     try {
       const allowedRange = file && !allowsRange(ifRange, file) ? undefined : range;
       const download = await source.download({ range: allowedRange, ifMatch: file?.etag, signal });
       if ('url' in download) return redirect(request, reply, download.url);
-      return sendBytes(reply, download.content, showing);
+      const { content } = download;
+      if (!content.range || !decodingFor(request, content.file)) return sendBytes(request, reply, content, showing);
+      // Ranges are those of the stored bytes, which the client doesn't accept.
+      content.body.destroy();
+      const whole = await source.download({ ifMatch: content.file.etag, signal });
+      return 'url' in whole ? redirect(request, reply, whole.url) : sendBytes(request, reply, whole.content, showing);
     } catch (error) {
       if (isStoreError(error, 'range-unsatisfiable')) {
         const { size } = file ?? (await source.stat());
@@ -99,13 +110,30 @@ function redirect(request: FastifyRequest, reply: FastifyReply, url: string): Fa
   return reply.code(302).header('location', location).header('cache-control', 'no-store').send();
 }
 
-function sendBytes(reply: FastifyReply, content: Content, showing: DisplayOptions): FastifyReply {
+function sendBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: Content,
+  showing: DisplayOptions,
+): FastifyReply {
   const { file, range, bytes } = content;
   describe(reply, file, showing);
+  if (decodingFor(request, file)) return describeDecoded(reply, file).send(decoded(content));
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);
   const length = range ? range.end - range.start + 1 : file.size;
   reply.header('content-length', length);
   return reply.send(bytes ?? recycleWhenPiped(content.body));
+}
+
+/** Returns whether the stored bytes must be decoded, because the client doesn't accept their coding. */
+function decodingFor({ headers }: FastifyRequest, { encoding }: FileEntry): boolean {
+  return encoding !== undefined && !acceptsCoding(headers['accept-encoding'], encoding);
+}
+
+/** Describes the decoded content, whose length is unknown and which has no ranges. Its ETag is another one (RFC 9110, section 8.8.3.3). */
+function describeDecoded(reply: FastifyReply, { etag }: FileEntry): FastifyReply {
+  reply.removeHeader('content-encoding').removeHeader('accept-ranges');
+  return reply.header('etag', `W/${quoteEtag(etag)}`);
 }
 
 function describe(reply: FastifyReply, file: FileEntry, showing: DisplayOptions): FastifyReply {

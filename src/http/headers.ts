@@ -35,6 +35,7 @@ export function contentHeaders(
     ...isolationHeaders(displayKind, framedBy),
     ...(displayKind === undefined && { 'content-disposition': attachmentHeader(file.path) }),
     'content-type': type,
+    ...(file.encoding && { 'content-encoding': file.encoding, vary: 'Accept-Encoding' }),
   };
   cachedHeaders.set(file, { display: { download, framedBy }, headers });
   return headers;

@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream';
+import type { ContentCoding } from './content-coding.ts';
 import type { KeptId } from './kept-ids.ts';
 import type { FilePath, FolderPath } from './path.ts';
 import type { ByteRange, ResolvedRange } from './range.ts';
 
 /**
  * The metadata of a file. `list`, `stat`, `read` and `write` return the same entry, except for values that a backend
- * does not always know: `list` can return the media type for the name, and `write` can return no modification time.
+ * does not always know: `list` can return the media type for the name and the time of the last write, and `write` can
+ * return no modification time.
  */
 export interface FileEntry {
   readonly kind: 'file';
@@ -30,6 +32,11 @@ export interface FileEntry {
   readonly changed?: Date;
   /** The media type with its parameters. */
   readonly type: string;
+  /**
+   * The coding of the stored bytes, if other programs stored them compressed (`Content-Encoding`). Size, ETag and ranges are
+   * those of the stored bytes. Absent in listings.
+   */
+  readonly encoding?: ContentCoding;
   /** The URL at which anyone can read the file, if the store is public. */
   readonly publicUrl?: string;
 }
@@ -75,7 +82,7 @@ export interface Upload {
   readonly type: string;
   /**
    * Returns the modification time to store, if any. Call it after the end of `body`, because a form can contain the
-   * time after the file. Some stores don't store times, or only in a limited range. The entry that `write` returns
+   * time after the file. A store that needs it earlier calls it once a part of `body` has arrived. Some stores don't store times, or only in a limited range. The entry that `write` returns
    * has the stored time in `modified`.
    */
   readonly modified?: (() => Date | undefined) | undefined;
@@ -87,6 +94,8 @@ export type WriteCondition = 'absent' | { readonly etag: string };
 /** Where an upload will be written, and on which condition. */
 export interface UploadDestination extends Pick<Upload, 'type' | 'size'> {
   readonly file: FilePath;
+  /** The modification time to store, for stores that record it before the content. */
+  readonly modified?: Date | undefined;
   /** The username of the user who uploads, for stores that record it before the content. Absent for an anonymous user. */
   readonly user?: string | undefined;
   readonly condition?: WriteCondition | undefined;
@@ -213,7 +222,7 @@ export interface PendingUpload {
    */
   append(body: Readable, options?: AppendOptions): Promise<number>;
   /**
-   * Writes the content to `file` and ends the upload. `file` and the media type are those of `createUpload`. Same
+   * Writes the content to `file` and ends the upload. `file`, the media type and the time are those of `createUpload`. Same
    * guarantees and errors as `Store.write`; after an error, the upload remains. An interrupted commit completes when it is
    * called again.
    */

@@ -4,10 +4,11 @@ import { addAbortSignal } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Files } from '../files/files.ts';
 import { quoted, StoreError } from '../model/error.ts';
-import type { FileEntry } from '../model/store.ts';
+import type { Content, FileEntry } from '../model/store.ts';
 import { freeMemory, recyclerOf } from '../streams/chunk-recycling.ts';
+import { decoded, isDecodingError } from '../streams/decoded.ts';
 import { parseRenderError, RenderError, type RenderLimits } from './errors.ts';
-import { estimateMemory, MAX_INLINE_MEMORY_BYTES, MAX_RENDITION_BYTES } from './limits.ts';
+import { estimateMemory, MAX_INLINE_MEMORY_BYTES, MAX_RENDITION_BYTES, MAX_SOURCE_BYTES } from './limits.ts';
 import { nameOfRendition, type Rendition } from './renditions.ts';
 import { isShortage } from './shortage.ts';
 
@@ -100,6 +101,7 @@ export async function readSource(
 
 async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
   const content = await files.read(file.path, { ifMatch: file.etag, signal });
+  if (content.file.encoding !== undefined) return readDecoded(content, signal);
   const bytes = Buffer.allocUnsafeSlow(file.size);
   let length = 0;
   const add = (part: Buffer) => {
@@ -117,6 +119,24 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
     }
   }
   if (length < bytes.length) throw sizeMismatch(file);
+  return bytes;
+}
+
+/** Reads a file that another program stored compressed. */
+async function readDecoded(content: Content, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of addAbortSignal(signal, decoded(content))) {
+      length += part.length;
+      if (length > MAX_SOURCE_BYTES) throw new RenderError('too-large-unpacked', 'The decoded content is too large.');
+      parts.push(part);
+    }
+  } catch (error) {
+    throw isDecodingError(error) ? new RenderError('damaged', error.message, { cause: error }) : error;
+  }
+  const bytes = Buffer.allocUnsafeSlow(length);
+  Buffer.concat(parts).copy(bytes);
   return bytes;
 }
 

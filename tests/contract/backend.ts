@@ -61,6 +61,8 @@ export type Trait =
   | 'modification-times'
   /** Stores the modification time of an upload. */
   | 'kept-times'
+  /** Lists that time. */
+  | 'times-in-listings'
   /** Rejects a path through a file, and a file and a folder of the same name. */
   | 'one-kind-per-name'
   /** Keeps a folder when its last file is removed. */
@@ -171,7 +173,7 @@ export const s3: Backend = {
     'emptied-folders': 'a folder of a bucket exists while it has an object or a marker',
     'types-in-listings': 'a listing of objects has no types; Holdall takes them from the names',
     'times-of-writes': 'the response to a write has no time',
-    'kept-times': 'a listing of objects has only the time of the write',
+    'times-in-listings': 'a listing of objects has only the time of the write',
     'outcomes-of-writes': 'the response to a write does not tell whether it replaced an object',
     'growing-uploads': 'a bucket gets the bytes when they fill a part, or when the request ends',
   },
@@ -249,6 +251,7 @@ export const github: Backend = {
     'urls-of-downloads': 'a download URL of GitHub has no file name',
     'modification-times': 'git stores the times of commits, not of files',
     'kept-times': 'git stores no times of files',
+    'times-in-listings': 'git stores no times of files',
     'emptied-folders': 'git stores no empty folders: a folder exists while it has a file or a marker',
   },
 };

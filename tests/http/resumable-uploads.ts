@@ -2,17 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Backend } from '../contract/backend.ts';
-import {
-  assertFailure,
-  beginUpload,
-  type HttpResponse,
-  jsonOf,
-  listed,
-  plant,
-  send,
-  sendBytes,
-  treeOf,
-} from './client.ts';
+import { assertFailure, beginUpload, type HttpResponse, jsonOf, plant, send, sendBytes, treeOf } from './client.ts';
 import { ietfUploadsCases, MAX_UPLOAD_SIZE } from './ietf-uploads.ts';
 import { startService, type TestService } from './service.ts';
 
@@ -116,7 +106,7 @@ export function resumableUploadsSuite(backend: Backend): void {
       assert.equal(file.headers.etag, last.headers.etag);
       assert.equal(last.headers['content-location'], '/file/parts/%C3%BC.bin');
       if (!backend.lacks['kept-times']) {
-        assert.equal((await listed(service.port, 'parts/ü.bin')).modified, '2014-07-18T06:54:52.000Z');
+        assert.equal(file.headers['last-modified'], 'Fri, 18 Jul 2014 06:54:52 GMT');
       }
       assertOffset(await head(url), 200, bytes.length);
       assertOffset(await patch(url, bytes.length, ''), 204, bytes.length);

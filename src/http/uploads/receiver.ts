@@ -96,7 +96,8 @@ export class UploadReceiver {
     const upload = await table.create(described);
     try {
       const type = mediaTypeOfUpload(described.type, nameOf(path));
-      await contents.createUpload(upload.id, { file: path, type, size, condition, user: described.owner });
+      const { modified, owner: user } = described;
+      await contents.createUpload(upload.id, { file: path, type, size, modified, condition, user });
     } catch (error) {
       await table.remove(upload.id);
       throw error;

@@ -5,12 +5,14 @@ import { comparePaths, type FilePath, ROOT } from '../../model/path.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/presentation.ts';
 import type { Entry, FileEntry } from '../../model/store.ts';
 import { encodeKey } from './keys.ts';
+import type { ObjectMetadata } from './object-metadata.ts';
 
 /** The properties of an object in a response of the store. */
-export interface ObjectProperties {
+export interface ObjectProperties extends ObjectMetadata {
   readonly size: number;
   /** Without quotes; empty if it is unknown. */
   readonly etag: string;
+  /** The time of the last write. */
   readonly modified?: Date | undefined;
   readonly contentType?: string | undefined;
 }
@@ -47,13 +49,14 @@ export function createEntries(publicUrl: string | undefined): Entries {
   let sequence = 0;
   const typed = new WeakSet<FileEntry>();
 
-  const make = (path: FilePath, { size, etag, modified, contentType }: ObjectProperties): FileEntry => ({
+  const make = (path: FilePath, { size, etag, contentType, encoding, ...times }: ObjectProperties): FileEntry => ({
     kind: 'file',
     path,
     size,
     etag,
-    modified: modified ? inSeconds(modified) : null,
+    ...timesOf(times),
     type: typeOf(path, contentType),
+    ...(encoding && { encoding }),
     ...(publicUrl !== undefined && { publicUrl: `${publicUrl}/${encodeKey(path)}` }),
   });
 
@@ -87,8 +90,19 @@ function isSame(left: FileEntry, right: FileEntry): boolean {
     left.size === right.size &&
     left.etag === right.etag &&
     left.type === right.type &&
-    left.modified?.getTime() === right.modified?.getTime()
+    left.encoding === right.encoding &&
+    left.modified?.getTime() === right.modified?.getTime() &&
+    left.changed?.getTime() === right.changed?.getTime()
   );
+}
+
+/** Returns the modification time that a client set, with that of the last write, or the latter alone. */
+function timesOf({
+  modified,
+  mtime,
+}: Pick<ObjectProperties, 'modified' | 'mtime'>): Pick<FileEntry, 'modified' | 'changed'> {
+  const written = modified ? inSeconds(modified) : undefined;
+  return mtime ? { modified: mtime, ...(written && { changed: written }) } : { modified: written ?? null };
 }
 
 /** Rounds to seconds. Some listings contain milliseconds and headers never do, but a file must have one time. */

@@ -7,6 +7,7 @@ import type { ConditionHeaders } from './capabilities.ts';
 import { LONG_TIMEOUT_MS } from './client.ts';
 import { errorInBody, notAnObjectStore } from './errors.ts';
 import { encodeKey, fromFullKey, type Key, quote, toFullKey, unquote } from './keys.ts';
+import { metadataOf, type ObjectMetadata } from './object-metadata.ts';
 import type { Query } from './signature.ts';
 import { decodeHeader, type HttpResponse } from './transport.ts';
 import { escapeXml, NotXmlError, readFields, readXml } from './xml.ts';
@@ -14,11 +15,12 @@ import { escapeXml, NotXmlError, readFields, readXml } from './xml.ts';
 /* The requests to a bucket, by their names in the Amazon S3 API Reference. */
 
 /** The properties of an object in response headers. */
-export interface ObjectHead {
+export interface ObjectHead extends ObjectMetadata {
   /** Without quotes. */
   readonly etag: string;
   /** The length of the body: the size of the object, or of the part in a response with status 206. */
   readonly size: number;
+  /** The time of the last write. */
   readonly modified: Date | undefined;
   readonly contentType: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -474,6 +476,7 @@ function readHead(bucket: Bucket, headers: IncomingHttpHeaders): ObjectHead {
     size,
     modified: Number.isNaN(modified.getTime()) ? undefined : modified,
     contentType: headers['content-type'],
+    ...metadataOf(headers),
     headers,
   };
 }

@@ -32,6 +32,7 @@ import {
   splitIntoParts,
   tooManyParts,
 } from './multipart.ts';
+import { timeAttributes } from './object-metadata.ts';
 import {
   abortMultipartUpload,
   createMultipartUpload,
@@ -94,13 +95,13 @@ export class BucketUploads {
   /** Fulfils the contract of `Store.createUpload`. */
   async create(
     id: string,
-    { file, type, size, user, condition }: UploadDestination,
+    { file, type, modified, size, user, condition }: UploadDestination,
     { signal }: Cancellable,
   ): Promise<void> {
     requireId(id);
     const { partSize } = planParts(size);
     await this.#options.puts.require(file, condition, { signal });
-    await writeRecord(this.#options, id, { file, type, size, partSize, user }, 'absent');
+    await writeRecord(this.#options, id, { file, type, modified: modified?.getTime(), size, partSize, user }, 'absent');
   }
 
   /** Fulfils the contract of `Store.openUpload`. */
@@ -391,6 +392,7 @@ class BucketUpload implements PendingUpload {
     if (uploadId === undefined) {
       const attributes = {
         'content-type': type,
+        ...timeAttributes(this.#mtime),
         ...(await replacer.attributesOf(user === undefined ? undefined : { user })),
       };
       const created = await createMultipartUpload(bucket, file, attributes);
@@ -463,12 +465,12 @@ class BucketUpload implements PendingUpload {
       // Without a condition, the write can be repeated.
       const isRepeatable = options.condition === undefined && options.keep === undefined;
       const commit = isRepeatable ? undefined : { etag: createHash('md5').update(bytes).digest('hex'), size };
-      return this.#recording(commit, () => writer.put(file, bytes, { type, ...options }));
+      return this.#recording(commit, () => writer.put(file, bytes, { type, mtime: this.#mtime, ...options }));
     }
     const last = bytes.length > 0 ? [await this.#sendPart(bytes, parts.length + 1)] : [];
     const all = [...parts, ...last];
     return this.#recording({ etag: etagOfParts(all), size }, () =>
-      writer.complete(file, { uploadId, parts: all, size, type: this.#record.type }, options),
+      writer.complete(file, { uploadId, parts: all, size, type: this.#record.type, mtime: this.#mtime }, options),
     );
   }
 
@@ -535,6 +537,11 @@ class BucketUpload implements PendingUpload {
 
   get #record(): UploadRecord {
     return this.#stored.record;
+  }
+
+  get #mtime(): Date | undefined {
+    const { modified } = this.#record;
+    return modified === undefined ? undefined : new Date(modified);
   }
 
   /** Replaces the record. Throws `upload-in-use` if another writer has replaced it. */

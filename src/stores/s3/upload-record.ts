@@ -7,6 +7,8 @@ import { OWN_FOLDER } from './own-folder.ts';
 export interface UploadRecord {
   readonly file: FilePath;
   readonly type: string;
+  /** The modification time that the client set, in milliseconds since 1970. */
+  readonly modified?: number | undefined;
   /** Bytes of the whole content, if known. */
   readonly size?: number | undefined;
   /** Bytes of every part except the last. */
@@ -79,7 +81,7 @@ export function parseUploadRecord(text: string): UploadRecord | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== 'object' || parsed === null) return undefined;
-    const { path, type, size, partSize, user, uploadId, directUntil, commit } = parsed as Readonly<
+    const { path, type, modified, size, partSize, user, uploadId, directUntil, commit } = parsed as Readonly<
       Record<string, unknown>
     >;
     if (typeof path !== 'string' || typeof type !== 'string' || !isCount(partSize) || partSize === 0) return undefined;
@@ -90,6 +92,7 @@ export function parseUploadRecord(text: string): UploadRecord | undefined {
       file,
       type,
       partSize,
+      modified: Number.isSafeInteger(modified) ? Number(modified) : undefined,
       size: isCount(size) ? size : undefined,
       user: typeof user === 'string' ? user : undefined,
       uploadId: typeof uploadId === 'string' ? uploadId : undefined,

@@ -15,7 +15,8 @@ import type { Bucket } from './bucket.ts';
 import type { ConditionalPut } from './conditional-put.ts';
 import type { Entries } from './entries.ts';
 import { type Completion, completeParts, planParts, type SentParts, splitIntoParts, uploadParts } from './multipart.ts';
-import { uploadPart } from './operations.ts';
+import { timeAttributes } from './object-metadata.ts';
+import { type Attributes, uploadPart } from './operations.ts';
 import type { Replacer } from './replace.ts';
 
 /** Writes files: a small file in one request, and a larger one in parts while it arrives. */
@@ -46,25 +47,29 @@ export class Writer {
   };
 
   /** Writes a file in one request. Same contract as `Store.write`. */
-  put(file: FilePath, bytes: Buffer, { type, ...options }: PutOptions): Promise<FileEntry> {
+  put(file: FilePath, bytes: Buffer, { type, mtime, ...options }: PutOptions): Promise<FileEntry> {
     return this.#translatingErrors(file, options, async () => {
       await this.#puts.require(file, options.condition, options);
-      const etag = await this.#put(file, bytes, { type, ...options });
-      return this.#entries.of(file, { size: bytes.length, etag, contentType: type });
+      const etag = await this.#put(file, bytes, { type, mtime, ...options });
+      return this.#entries.of(file, { size: bytes.length, etag, contentType: type, ...writtenNow(mtime) });
     });
   }
 
   /** Writes a file whose parts a multipart upload has. Same contract as `Store.write`. */
-  complete(file: FilePath, { size, type, ...sent }: SentFile, options: ChangeOptions): Promise<FileEntry> {
+  complete(file: FilePath, { size, type, mtime, ...sent }: SentFile, options: ChangeOptions): Promise<FileEntry> {
     return this.#translatingErrors(file, options, async () => {
       const etag = await this.#complete(file, options, (completion) =>
         completeParts(this.#bucket, file, sent, completion),
       );
-      return this.#entries.of(file, { size, etag, contentType: type });
+      return this.#entries.of(file, { size, etag, contentType: type, ...writtenNow(mtime) });
     });
   }
 
-  async #write(file: FilePath, { body, type, size, maxSize: declaredMax }: Upload, options: ChangeOptions) {
+  async #write(
+    file: FilePath,
+    { body, type, size, maxSize: declaredMax, modified }: Upload,
+    options: ChangeOptions,
+  ): Promise<FileEntry> {
     const { condition, keep, signal } = options;
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
@@ -73,13 +78,15 @@ export class Writer {
     const bytes = first.done ? Buffer.alloc(0) : first.value;
     // Some stores ignore conditions, so check them here too.
     await this.#puts.require(file, condition, { signal });
+    // Of a file in parts, the bucket gets the time before the end of the body.
+    const mtime = modified?.();
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
-      etag = await this.#put(file, bytes, { type, ...options });
+      etag = await this.#put(file, bytes, { type, mtime, ...options });
     } else {
       etag = await uploadParts(this.#bucket, file, {
-        attributes: { 'content-type': type, ...(await this.#replacer.attributesOf(keep)) },
+        attributes: await this.#attributesOf({ type, mtime, keep }),
         parts: startingWith(bytes, splitter.parts),
         maxConcurrent,
         signal,
@@ -94,11 +101,15 @@ export class Writer {
         },
       });
     }
-    return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
+    return this.#entries.of(file, { size: splitter.size(), etag, contentType: type, ...writtenNow(mtime) });
   }
 
-  async #put(file: FilePath, bytes: Buffer, { type, ...options }: PutOptions): Promise<string> {
-    const attributes = { 'content-type': type, ...(await this.#replacer.attributesOf(options.keep)) };
+  async #attributesOf({ type, mtime, keep }: Pick<PutOptions, 'type' | 'mtime' | 'keep'>): Promise<Attributes> {
+    return { 'content-type': type, ...timeAttributes(mtime), ...(await this.#replacer.attributesOf(keep)) };
+  }
+
+  async #put(file: FilePath, bytes: Buffer, { type, mtime, ...options }: PutOptions): Promise<string> {
+    const attributes = await this.#attributesOf({ type, mtime, keep: options.keep });
     const { signal } = options;
     return this.#replace(file, options, (condition) => this.#puts.put(file, bytes, { attributes, condition, signal }));
   }
@@ -147,12 +158,20 @@ export class Writer {
 }
 
 type ChangeOptions = WriteOptions & Keeping & Cancellable;
-type PutOptions = ChangeOptions & Pick<Upload, 'type'>;
+type PutOptions = ChangeOptions & FileProperties;
 
-/** A file whose parts a multipart upload has: its size in bytes, and its media type. */
-interface SentFile extends SentParts, Pick<Upload, 'type'> {
+/** The media type of a file, and the modification time that its client set. */
+interface FileProperties extends Pick<Upload, 'type'> {
+  readonly mtime: Date | undefined;
+}
+
+/** A file whose parts a multipart upload has. `size` is in bytes. */
+interface SentFile extends SentParts, FileProperties {
   readonly size: number;
 }
+
+/** Returns the times of a new object. The response to its upload has none, so without `mtime`, they are unknown. */
+const writtenNow = (mtime: Date | undefined) => mtime && { mtime, modified: new Date() };
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   yield first;

@@ -196,7 +196,7 @@ function keepsTimes(backend: Backend): void {
       const isKept = !backend.lacks['kept-times'];
       assert.equal(response.headers['x-oc-mtime'], isKept ? 'accepted' : undefined);
       if (!isKept) return assert.notEqual((await listed(service.port, path)).modified, time);
-      assert.equal((await listed(service.port, path)).modified, time);
+      if (!backend.lacks['times-in-listings']) assert.equal((await listed(service.port, path)).modified, time);
       assert.equal((await fetchFile(service.port, path)).headers['last-modified'], new Date(time).toUTCString());
     });
   }
@@ -210,8 +210,8 @@ function keepsTimes(backend: Backend): void {
     unless(backend, 'kept-times'),
     async () => {
       const future = '2099-01-01T00:00:00.000Z';
-      await postForm(service.port, formAt('future', field(future)));
-      assert.equal((await listed(service.port, 'future')).modified, future);
+      const { headers: stored } = await postForm(service.port, formAt('future', field(future)));
+      assert.equal(stored['x-oc-mtime'], 'accepted');
       const { headers } = await fetchFile(service.port, 'future');
       assert.ok(Date.parse(String(headers['last-modified'])) <= Date.parse(String(headers.date)));
     },
