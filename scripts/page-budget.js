@@ -28,7 +28,7 @@ const ON_DEMAND = {
   interrupted: 4_000,
   'json-preview': 11_100,
   'lock-notice': 3_100,
-  'markdown-preview': 21_100,
+  'markdown-preview': 21_150,
   'media-preview': 4_500,
   'links-view': 14_500,
   'live-folder': 4_900,

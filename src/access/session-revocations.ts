@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../cache/lru-options.ts';
-import { StoreError } from '../model/error.ts';
+import { isDiskFull, StoreError } from '../model/error.ts';
 import { makeFolder } from '../system.ts';
 
 /** The sessions that were revoked before they expired. */
@@ -82,13 +82,15 @@ export function createSessionRevocations({ folder, redis, warn }: SessionRevocat
 
 /**
  * Creates the folder if it is missing, and checks that it is writable. A failure shows at the start instead of at the
- * first sign-out. Throws the system's error.
+ * first sign-out. Throws the system's error, except for a full disk, which only prevents revocations.
  */
 export async function createRevocationFolder(folder: string): Promise<void> {
-  makeFolder(folder);
   const probe = join(folder, `probe-${randomUUID()}`);
   try {
+    makeFolder(folder);
     await writeFile(probe, '', { mode: 0o600 });
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
   } finally {
     await rm(probe, { force: true });
   }

@@ -169,7 +169,9 @@ export class Database {
       await migrate(this.engine, connection, this.#migrations);
     } catch (error) {
       if (connection) await closeQuietly(connection);
-      this.#report(this.#toFault(error), isFirst);
+      const { kind, message } = this.#toFault(error);
+      // Without a connection, every query fails, also for a reason that fails only some of them otherwise.
+      this.#report(new DatabaseFault(kind, message, { cause: error }), isFirst);
       this.#schedule(() => this.#connect(), this.#retryMs);
       this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
       return;
@@ -239,6 +241,11 @@ async function closeQuietly(connection: Connection): Promise<void> {
 
 /** Returns the error for clients. Its message has no details: they are for the operator, in the log. */
 function unavailable(fault: DatabaseFault | undefined): StoreError {
+  if (fault?.kind === 'full') {
+    const full =
+      'The disk with the database of the service (STATE_DIR) is full, so this function does not work at the moment. Files are not affected. Free space on it.';
+    return new StoreError('state-full', full, { cause: fault, retryAfter: RETRY_AFTER_SECONDS });
+  }
   const message =
     'The database of the service is unavailable, so this function does not work at the moment. Files are not affected. Try again in a few seconds.';
   return new StoreError('database-unavailable', message, { cause: fault, retryAfter: RETRY_AFTER_SECONDS });

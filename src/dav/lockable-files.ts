@@ -328,7 +328,7 @@ async function findObstacleAbove(
  * otherwise overload it to write under the locks of others.
  */
 function ignoreOutage(error: unknown): undefined {
-  const isUnavailable = isStoreError(error) && error.code === 'database-unavailable';
+  const isUnavailable = isStoreError(error) && (error.code === 'database-unavailable' || error.code === 'state-full');
   if (isUnavailable && !(error.cause instanceof DatabaseFault && !error.cause.isOutage)) return undefined;
   throw error;
 }

@@ -610,6 +610,11 @@ const STORE_ERRORS: Readonly<
     meaning: 'The cache folder (`CACHE_DIR`) is full or not writable.',
     action: 'Free space in `CACHE_DIR`, or correct its permissions.',
   },
+  'state-full': {
+    meaning:
+      'The disk with the database, which is in `STATE_DIR` or on the PostgreSQL server, is full. Only functions that need the database fail; files are not affected.',
+    action: 'Free space on that disk. No restart is needed.',
+  },
   'database-unavailable': {
     meaning: 'The database does not respond. Only functions that need it fail; files are not affected.',
     action: 'Try again after `Retry-After`. Operators: see the log, and run `holdall doctor`.',

@@ -127,6 +127,7 @@ export const KIND_OF_CODE = {
   'temporary-folder-full': 'unavailable',
   'cache-unavailable': 'unavailable',
   'database-unavailable': 'unavailable',
+  'state-full': 'unavailable',
   'thumbnail-failed': 'unavailable',
   overloaded: 'unavailable',
   'shutting-down': 'unavailable',

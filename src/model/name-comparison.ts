@@ -15,6 +15,9 @@ const identical = (path: string) => path;
 /** Compares names by code points, as buckets, repositories and most Linux file systems do. */
 export const EXACT_NAMES: NameComparison = { certain: identical, possible: identical };
 
+/** The comparison of a store that can compare names in any way: grants give permissions only for identical paths. */
+export const UNKNOWN_NAMES: NameComparison = { certain: identical, possible: foldNames };
+
 export interface NameFolding {
   /** The store treats `a` and `A` as the same letter. */
   readonly ignoresCase: boolean;

@@ -100,7 +100,7 @@ describe('A SQLite database', { concurrency: CONCURRENT_TESTS }, () => {
     const { database, kinds } = await start(t, location);
     await assert.rejects(
       database.run((db) => addNote(db, 'z'.repeat(2 ** 20))),
-      { code: 'database-unavailable' },
+      { code: 'state-full' },
     );
     assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
     assert.deepEqual(kinds(), [undefined]);

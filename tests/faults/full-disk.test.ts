@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { open, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import sharp from 'sharp';
@@ -9,6 +9,7 @@ import { assertSameBytes } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, escapePath, type HttpResponse, postJson, send, upload } from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
+import { fill } from './filled.ts';
 import { mountTmpfs } from './mounts.ts';
 
 const MIB = 1024 * 1024;
@@ -115,16 +116,4 @@ async function uploadIn(
   // The request is rejected before its end. Only the response matters.
   opened.send(bytes).catch(() => {});
   return opened.finish();
-}
-
-/** Writes a file until the disk is full. */
-async function fill(path: string): Promise<void> {
-  await using file = await open(path, 'w');
-  for (const size of [MIB, 4096]) {
-    const block = Buffer.alloc(size, 'filler');
-    for (;;) {
-      const { bytesWritten } = await file.write(block).catch(() => ({ bytesWritten: 0 }));
-      if (bytesWritten < size) break;
-    }
-  }
 }

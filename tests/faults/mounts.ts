@@ -48,6 +48,33 @@ export async function mountFileSystemOfWindows(
   { image, folder }: { image: string; folder: string },
 ): Promise<string | undefined> {
   const { size, make, mount } = OF_WINDOWS[kind];
+  const mountDevice = (device: string) => run(mount[0], [...mount.slice(1), device, folder]);
+  return mountImage(t, { image, folder, size, make, mountDevice });
+}
+
+/**
+ * Mounts a new ext4 file system of 16 MiB at `folder` until its owner ends, without space that is reserved for root. Names
+ * in its folders need space, which those of a tmpfs don't. Returns the reason if the machine does not permit that.
+ */
+export function mountExt4(t: Owner, { image, folder }: { image: string; folder: string }): Promise<string | undefined> {
+  const make: readonly [string, ...string[]] = ['mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'root_owner', '-b', '1024'];
+  const mountDevice = (device: string) => run('mount', ['-t', 'ext4', device, folder]);
+  return mountImage(t, { image, folder, size: 16, make, mountDevice });
+}
+
+/** A file system in a file: `size` is in MiB, and `make` is the command that formats it. */
+interface FileSystemImage {
+  readonly image: string;
+  readonly folder: string;
+  readonly size: number;
+  readonly make: readonly [string, ...string[]];
+  readonly mountDevice: (device: string) => Promise<unknown>;
+}
+
+async function mountImage(
+  t: Owner,
+  { image, folder, size, make, mountDevice }: FileSystemImage,
+): Promise<string | undefined> {
   await mkdir(folder, { recursive: true });
   try {
     await writeFile(image, '');
@@ -56,9 +83,9 @@ export async function mountFileSystemOfWindows(
     const { stdout } = await run('losetup', ['--find', '--show', image]);
     const device = stdout.trim();
     atEnd(t, () => run('losetup', ['--detach', device]));
-    await run(mount[0], [...mount.slice(1), device, folder]);
+    await mountDevice(device);
   } catch (error) {
-    return `${kind} can't be mounted here: ${lastLineOf(error)}`;
+    return `${make[0]} and its mount are refused here: ${lastLineOf(error)}`;
   }
   atEnd(t, () => run('umount', [folder]));
   return undefined;

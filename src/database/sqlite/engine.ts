@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql, type Transaction } from 'kysely';
 import type { ChangeRecord } from '../../model/change.ts';
-import { systemErrorCode } from '../../model/error.ts';
+import { isDiskFull, systemErrorCode } from '../../model/error.ts';
 import { makeFolder } from '../../system.ts';
 import {
   type Appended,
@@ -158,6 +158,10 @@ function createFile(file: string): void {
     makeFolder(dirname(file));
     closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
+    if (isDiskFull(error)) {
+      const full = `The database ${file} can't be created, because the disk is full. Free space on it.`;
+      throw new DatabaseFault('full', full, { cause: error });
+    }
     const code = systemErrorCode(error);
     const isReadOnly = code === 'EROFS' || code === 'EACCES' || code === 'EPERM';
     const message = `The database ${file} can't be opened for writing (${code ?? String(error)}). Set STATE_DIR to a folder that the service can write to.`;

@@ -7,8 +7,10 @@ const SQLITE_BUSY = 5;
 
 /** Returns whether another process holds a lock that a statement needs. */
 export function isBusy(error: unknown): boolean {
-  return resultCodeOf(error) === SQLITE_BUSY;
+  return ((extendedCodeOf(error) ?? 0) & 0xff) === SQLITE_BUSY;
 }
+
+const FULL = ['full', "can't grow, because the disk is full. Free space on it"] as const;
 
 /** What is wrong, by primary result code, and what to do about it. Other codes are mistakes in a query. */
 const FAULTS: Readonly<Record<number, readonly [FaultKind, problem: string]>> = {
@@ -17,7 +19,7 @@ const FAULTS: Readonly<Record<number, readonly [FaultKind, problem: string]>> = 
   8: ['read-only', 'is read-only. Give the user of the service write access'],
   10: ['unreachable', "can't be read or written. Check the disk"],
   11: ['corrupt', 'is damaged. Restore a backup, or move the file away: Holdall then creates a new database'],
-  13: ['full', "can't grow, because the disk is full. Free space on it"],
+  13: FULL,
   14: ['unreachable', "can't be opened. Give the user of the service write access to its folder"],
   15: ['busy', 'is changed by another program. Close that program'],
   22: ['unreachable', 'uses features that this system lacks. Move it to a local disk'],
@@ -25,19 +27,21 @@ const FAULTS: Readonly<Record<number, readonly [FaultKind, problem: string]>> = 
   26: ['corrupt', 'is not a SQLite database. Restore a backup, or move the file away'],
 };
 
+/** A file for the memory that processes share could not grow: the disk is full, although SQLite reports a failed disk. */
+const SQLITE_IOERR_SHMSIZE = 4874;
+
 /** Returns the fault that an error of SQLite stands for; undefined for any other error. */
 export function sqliteFaultOf(error: unknown, file: string): DatabaseFault | undefined {
   if (error instanceof DatabaseFault) return error;
-  const [kind, problem] = FAULTS[resultCodeOf(error) ?? 0] ?? [];
+  const extended = extendedCodeOf(error) ?? 0;
+  const [kind, problem] = extended === SQLITE_IOERR_SHMSIZE ? FULL : (FAULTS[extended & 0xff] ?? []);
   if (kind === undefined) return undefined;
   // A full disk fails only what needs space.
   return new DatabaseFault(kind, `The database ${file} ${problem}.`, { isOutage: kind !== 'full', cause: error });
 }
 
-/** Returns the primary result code of an error: the last byte of the extended one. */
-function resultCodeOf(error: unknown): number | undefined {
+/** Returns the extended result code of an error, whose last byte is the primary one. */
+function extendedCodeOf(error: unknown): number | undefined {
   if (systemErrorCode(error) !== 'ERR_SQLITE_ERROR') return undefined;
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : undefined;
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
 }

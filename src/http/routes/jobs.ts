@@ -98,7 +98,8 @@ export interface JobStarter {
    * at most that many seconds for its end (section 4.3). Returns `respond` of its result, or throws its failure. If the
    * job takes longer or is cancelled, sets the status 202 and the headers of the response, and returns its body.
    *
-   * Returns undefined without the preference, for visitors of share links, and while the database is unavailable: the preference is then ignored.
+   * Returns undefined without the preference, for visitors of share links, and while the database is unavailable or full: the preference is then
+   * ignored, so that deletes free space on a full disk.
    * Throws `AccessDenied` if the user lacks a permission.
    */
   start<Envelope>(
@@ -125,7 +126,8 @@ export function createJobStarter(service: Service): JobStarter {
       const requested = typeof operation === 'function' ? await operation() : operation;
       await access.files.requireOperation(requested);
       const { kind, input } = jobOf(requested);
-      const submitted = await jobs.submit(kind, input, access.submitter());
+      const submitted = await jobs.submit(kind, input, access.submitter()).catch(unlessFull);
+      if (!submitted) return undefined;
       const wait = waitOf(request);
       const signal = clientSignal(reply);
       const job = wait ? await untilEnded(jobs, submitted, { timeoutMs: wait * 1000, signal }) : submitted;
@@ -145,6 +147,11 @@ export function createJobStarter(service: Service): JobStarter {
 function waitOf({ headers }: FastifyRequest): number | undefined {
   const wait = preferenceOf(headers, 'wait');
   return wait !== undefined && /^\d+$/.test(wait) ? Math.min(Number(wait), MAX_WAIT_SECONDS) : undefined;
+}
+
+/** A full database has not added the job. */
+function unlessFull(error: unknown): undefined {
+  if (!isStoreError(error) || error.code !== 'state-full') throw error;
 }
 
 async function untilEnded(

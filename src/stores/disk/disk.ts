@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { access, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StoreError } from '../../model/error.ts';
-import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
+import { isDiskFull, StoreError } from '../../model/error.ts';
+import { EXACT_NAMES, type NameComparison, UNKNOWN_NAMES } from '../../model/name-comparison.ts';
 import { isFolder, ROOT } from '../../model/path.ts';
 import type { Space, Store, TrashStore, VersionStore } from '../../model/store.ts';
 import { loadSigningKey } from '../local-folders.ts';
@@ -65,7 +65,11 @@ export async function openDisk({
   const { temporary, key } = await openOwnFolder(ownFolder, { signingKey, root, log }).catch((error: unknown) => {
     throw unusableRoot(folder, error);
   });
-  if (root.names !== EXACT_NAMES) {
+  if (root.names === UNKNOWN_NAMES) {
+    log.warn('The disk is full, so how it compares names is unknown. Free space, and restart the service.', {
+      root: root.path,
+    });
+  } else if (root.names !== EXACT_NAMES) {
     const message =
       'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/reference/access-file.md.';
     log.warn(message, { root: root.path });
@@ -136,14 +140,15 @@ async function spaceOf(folder: string): Promise<Space> {
   }
 }
 
-/** Throws `unavailable` if the root was replaced or can't be written to. */
+/** Throws `unavailable` if the root was replaced or can't be written to. A full disk is usable: it can be read, and deletes free space. */
 async function requireUsable(root: Root, temporary: Temporary): Promise<void> {
   await root.requireSame();
   const probe = await temporary.name();
   try {
-    await writeFile(probe, '');
     await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
+    await writeFile(probe, '');
   } catch (error) {
+    if (isDiskFull(error)) return;
     const message = `The folder ${root.path} (DISK_ROOT) can't be written to.`;
     throw new StoreError('store-not-writable', message, { cause: toStoreError(error, ROOT), retryAfter: 5 });
   } finally {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { NameFolding } from '../../model/name-comparison.ts';
+import { isDiskFull } from '../../model/error.ts';
+import { foldingNames, type NameComparison, UNKNOWN_NAMES } from '../../model/name-comparison.ts';
 import { makeDurableFolder } from '../../system.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 
@@ -52,11 +53,11 @@ export const mayHaveAliases = (type: number): boolean => isLinux && WITH_ALIASES
 const TEMPORARY = [RESERVED_FOLDER, 'temporary'] as const;
 
 /**
- * Detects how the file system of `root` compares names, by looking up a temporary folder under other spellings. Inode
- * numbers prove nothing here: exfat-fuse returns a different inode number for each spelling. Throws if Holdall's own
- * folder can't be created.
+ * Detects how the file system of `root` compares names, by looking up a temporary file under other spellings. Inode
+ * numbers prove nothing here: exfat-fuse returns a different inode number for each spelling. An empty file also fits on most
+ * full disks. Throws if Holdall's own folder can't be created.
  */
-export async function probeNames(root: string): Promise<NameFolding> {
+export async function probeNames(root: string): Promise<NameComparison> {
   const ownFolder = join(root, RESERVED_FOLDER);
   const present = await lstat(ownFolder).catch(() => undefined);
   if (present && !present.isDirectory()) {
@@ -65,18 +66,21 @@ export async function probeNames(root: string): Promise<NameFolding> {
     );
   }
   const name = `names-${randomUUID()}`;
-  const probe = join(root, ...TEMPORARY, name);
-  await makeDurableFolder(dirname(probe), 0o700);
-  await mkdir(probe, 0o700);
+  const inFolder = (...spelling: readonly string[]) => join(root, ...spelling);
+  const probe = inFolder(...TEMPORARY, `${name}\u00e9`);
   try {
-    await writeFile(join(probe, '\u00e9'), '');
+    await makeDurableFolder(dirname(probe), 0o700);
+    await writeFile(probe, '');
     const [ignoresCase, ignoresForm] = await Promise.all([
-      exists(join(root, ...TEMPORARY.map((segment) => segment.toUpperCase()), name)),
-      exists(join(probe, 'e\u0301')),
+      exists(inFolder(...TEMPORARY.map((segment) => segment.toUpperCase()), `${name}\u00e9`)),
+      exists(inFolder(...TEMPORARY, `${name}e\u0301`)),
     ]);
-    return { ignoresCase, ignoresForm };
+    return foldingNames({ ignoresCase, ignoresForm });
+  } catch (error) {
+    if (isDiskFull(error)) return UNKNOWN_NAMES;
+    throw error;
   } finally {
-    await rm(probe, { recursive: true, force: true });
+    await rm(probe, { force: true });
   }
 }
 

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isStoreError, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
-import { EXACT_NAMES, foldingNames, type NameComparison } from '../../model/name-comparison.ts';
+import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
 import { type FilePath, type FolderPath, nameOf, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 import { makeDurableFolder } from '../../system.ts';
@@ -102,7 +102,7 @@ export class Root {
     try {
       await makeDurableFolder(resolve(folder));
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      const names = foldingNames(await probeNames(folder));
+      const names = await probeNames(folder);
       const path = await realpath(folder);
       const { type } = await statfs(path);
       const system = createSystem({ isLocal: isLocalFileSystem(type), threads });
@@ -405,5 +405,7 @@ export function unusableRoot(folder: string, error: unknown): StoreError {
   const known = toStoreError(error, ROOT);
   const reason = isStoreError(known, 'unavailable') || isStoreError(known, 'denied') ? known : error;
   const text = reason instanceof Error ? reason.message : String(reason);
-  return new StoreError('denied', `DISK_ROOT ${folder} can't be used: ${text}`, { cause: reason });
+  // A later start can succeed on a disk that is full or busy now.
+  const code = isStoreError(known, 'unavailable') ? known.code : 'denied';
+  return new StoreError(code, `DISK_ROOT ${folder} can't be used: ${text}`, { cause: reason });
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, readFile, readlink, rename, stat, utimes } from 'node:fs/promises';
+import { lstat, readdir, readFile, readlink, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { systemErrorCode } from '../../model/error.ts';
+import { isDiskFull, systemErrorCode } from '../../model/error.ts';
 import { makeDurableFolder } from '../../system.ts';
 import { MoveRecords } from './move-records.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
@@ -59,14 +59,15 @@ export async function openTemporary(
     await root.requireSame();
     await makeDurableFolder(folder, 0o700);
   };
-  await makeDurableFolder(parent, 0o700);
+  // A full disk must not stop the start, after which deletes free space.
+  await makeDurableFolder(parent, 0o700).catch(ignoreFullDisk);
   const moves = new MoveRecords(join(ownFolder, 'moves'));
   const sweepAbandoned = async () => {
     await sweep(parent, { scope, recovered, log });
     await moves.removeOrphans();
   };
   await sweepAbandoned();
-  await make();
+  await make().catch(ignoreFullDisk);
   const recovery = new RecoveryFolder(recovered, {
     root,
     versions: versionsIn(ownFolder),
@@ -76,7 +77,8 @@ export async function openTemporary(
   await recovery.reportOrphans((name) => isAbandoned(recovery.path, name, scope));
 
   const heartbeat = async () => {
-    await utimes(folder, new Date(), new Date());
+    // A folder that could not be created on a full disk must not prevent the sweep, which frees space.
+    await utimes(folder, new Date(), new Date()).catch(ignoreMissing);
     await sweepAbandoned();
   };
   // Errors are ignored: the next heartbeat is a minute later, and no request depends on it.
@@ -88,9 +90,15 @@ export async function openTemporary(
     recovery,
     moves,
     async name() {
-      // The folder might be missing: removed by a process whose clock is ahead, or by hand.
-      await make();
-      return join(folder, randomUUID());
+      try {
+        // The folder might be missing: removed by a process whose clock is ahead, or by hand.
+        await make();
+        return join(folder, randomUUID());
+      } catch (error) {
+        ignoreFullDisk(error);
+        // What is renamed there before its removal needs no space. The next sweep knows its owner, too.
+        return join(parent, ownedName(scope));
+      }
     },
     async nameOfMoved() {
       await make();
@@ -108,7 +116,7 @@ export async function openTemporary(
     },
     async close() {
       for (const timer of timers) clearTimeout(timer);
-      await removeIfPresent(folder);
+      await removeItem(folder);
     },
   };
 }
@@ -133,10 +141,10 @@ interface SweepOptions {
 }
 
 async function sweep(parent: string, { scope, recovered, log }: SweepOptions): Promise<void> {
-  for (const name of await readdir(parent)) {
+  for (const name of await readdir(parent).catch(ignoreMissing)) {
     if (!(await isAbandoned(parent, name, scope))) continue;
     await preserveMoved(join(parent, name), join(recovered, name), log);
-    await removeIfPresent(join(parent, name)).catch((error: unknown) =>
+    await removeItem(join(parent, name)).catch((error: unknown) =>
       log.error('A folder of temporary files could not be removed.', { folder: join(parent, name), err: error }),
     );
   }
@@ -161,8 +169,16 @@ async function preserveMoved(folder: string, recovered: string, log: DiskLog): P
   }
 }
 
-async function removeIfPresent(folder: string): Promise<void> {
-  await removeTree(folder).catch(ignoreMissing);
+/** Removes a folder and everything in it, or a file. */
+async function removeItem(path: string): Promise<void> {
+  await removeTree(path).catch(async (error: unknown) => {
+    ignoreMissing(error);
+    await rm(path, { force: true });
+  });
+}
+
+function ignoreFullDisk(error: unknown): void {
+  if (!isDiskFull(error)) throw error;
 }
 
 function ignoreMissing(error: unknown): string[] {

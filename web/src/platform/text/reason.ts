@@ -127,6 +127,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'repository-not-found': 'store-misconfigured',
   'session-ended': 'sign-in-required',
   'sign-in-expired': 'sign-in-failed',
+  'state-full': 'store-full',
   'thumbnail-failed': 'unsupported-image',
   'token-expired': 'sign-in-required',
   'token-lacks-permission': 'store-not-writable',
