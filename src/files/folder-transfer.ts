@@ -55,6 +55,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
    */
   async copy(): Promise<void> {
     await this.#checkConflict('copy');
+    await this.#requireTransferable();
     // In a new destination, only items that other clients created a moment ago are skipped: nearly always none.
     if (this.#isNew) this.#skipped = new Set();
     const now = await this.#copyOrUndo();
@@ -72,7 +73,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
    */
   async move(): Promise<void> {
     await this.#checkConflict('move');
-    await this.#requirePathLengths();
+    await this.#requireTransferable();
     await this.#copyItems();
     // A second, identical move might have moved everything meanwhile.
     if (this.#listed.size === 0) await requireRemoved(this.#tree, this.#from, this.#options);
@@ -98,11 +99,13 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     }
   }
 
-  /** Throws `invalid-path` if a path would be too long at the destination. */
-  async #requirePathLengths(): Promise<void> {
+  /** Throws `invalid-path` before the first change if a path would be too long at the destination, or has no name. */
+  async #requireTransferable(): Promise<void> {
     const { signal } = this.#options;
-    if (Buffer.byteLength(this.#to) <= Buffer.byteLength(this.#from)) return;
-    for await (const item of this.#tree.walk(this.#from, { signal })) {
+    const mayBeTooLong = Buffer.byteLength(this.#to) > Buffer.byteLength(this.#from);
+    if (!mayBeTooLong && !this.#tree.walkStrictly) return;
+    const items = this.#tree.walkStrictly?.(this.#from, { signal }) ?? this.#tree.walk(this.#from, { signal });
+    for await (const item of items) {
       rebase((this.#from + this.#relativePath(item)) as FolderPath, this.#from, this.#to);
     }
   }

@@ -20,6 +20,8 @@ export interface ItemTree<Item extends { readonly size: number }> {
    * folder.
    */
   walk(folder: FolderPath, options: Cancellable): AsyncIterable<Item>;
+  /** Lists the same items. Throws `invalid-path` if `walk` omits any. Present only if it can omit items. */
+  walkStrictly?(folder: FolderPath, options: Cancellable): AsyncIterable<Item>;
   /**
    * Lists the same items for comparisons, as fast as possible; they can be seconds old. Present only if `walk` is
    * slower.

@@ -514,6 +514,10 @@ const STORE_ERRORS: Readonly<
     meaning: 'The store throttles requests or fails.',
     action: 'Try again after `Retry-After`.',
   },
+  'disk-error': {
+    meaning: 'The disk reported an error for the file or folder that the message names (`EIO`).',
+    action: 'Check the disk, and restore the file from a backup.',
+  },
   'upload-in-use': {
     // The status of tus for a locked upload: clients retry after it.
     status: 423,

@@ -78,6 +78,8 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
     if (problem.code === 'overloaded') request.log.warn({ reason: problem.message }, 'Request refused at a limit');
     else request.log.warn({ err: error }, 'A request failed temporarily.');
   }
+  // The operator must see it, because only they can grant access.
+  if (problem.code === 'denied') request.log.warn({ err: error }, 'The store denied access.');
   // Headers of the response that failed.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified']) reply.removeHeader(name);
   reply.header('cache-control', 'no-store');

@@ -101,6 +101,7 @@ export const KIND_OF_CODE = {
   'store-inconsistent': 'unsupported',
 
   unavailable: 'unavailable',
+  'disk-error': 'unavailable',
   'store-unreachable': 'unavailable',
   'upload-in-use': 'unavailable',
   'store-busy': 'unavailable',
@@ -201,11 +202,14 @@ export function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** Returns a value for use in an error message: quoted, with control characters escaped, at most 120 characters. */
+/**
+ * Returns a value for use in an error message: quoted, with control characters escaped, at most 120 characters. Keeps the
+ * end of a longer one: of a path, the name.
+ */
 export function quoted(value: string): string {
   const characters = Array.from(value.toWellFormed());
-  const text = characters.length > 120 ? `${characters.slice(0, 120).join('')}…` : characters.join('');
-  return escapeInvisible(JSON.stringify(text));
+  const shortened = [...characters.slice(0, 80), '…', ...characters.slice(-39)];
+  return escapeInvisible(JSON.stringify((characters.length > 120 ? shortened : characters).join('')));
 }
 
 /** Escapes characters in JSON that can control a terminal or hide part of a line. */

@@ -114,7 +114,7 @@ export function isWithin(path: FilePath | FolderPath, folder: FolderPath): boole
 /** Returns `path` with its prefix `from` replaced by `to`. Throws `path-too-long` if the result is too long. */
 export function rebase<Path extends FilePath | FolderPath>(path: Path, from: FolderPath, to: FolderPath): Path {
   const moved = to + path.slice(from.length);
-  checkLength(moved, moved);
+  if (isTooLong(moved)) throw new PathTooLong(moved);
   return moved as Path;
 }
 
@@ -151,6 +151,9 @@ function checkName(name: string): void {
   if (problem) throw new StoreError('invalid-path', `The name ${quoted(name)} ${problem}.`);
 }
 
+/** Returns whether a text is a valid segment of a path. */
+export const isName = (text: string): boolean => !text.includes('/') && segmentProblem(text) === undefined;
+
 function segmentProblem(segment: string): string | undefined {
   if (segment === '') return 'has an empty segment';
   if (segment === '.' || segment === '..') return `has the segment "${segment}"`;
@@ -160,12 +163,25 @@ function segmentProblem(segment: string): string | undefined {
 }
 
 function checkLength(path: string, text: string): void {
-  // A UTF-16 code unit takes at most three bytes in UTF-8, so most paths need no byte count.
-  if (path.length * 3 <= MAX_PATH_BYTES) return;
-  const bytes = Buffer.byteLength(path);
-  if (bytes <= MAX_PATH_BYTES) return;
-  const message = `The path ${quoted(text)} has ${bytes} bytes. The maximum is ${MAX_PATH_BYTES}.`;
-  throw new StoreError('path-too-long', message);
+  if (isTooLong(path)) throw new PathTooLong(path, text);
+}
+
+// A UTF-16 code unit takes at most three bytes in UTF-8, so most paths need no byte count.
+const isTooLong = (path: string): boolean =>
+  path.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(path) > MAX_PATH_BYTES;
+
+/** The error for a path that has, or would have, more than `MAX_PATH_BYTES`. */
+export class PathTooLong extends StoreError {
+  readonly path: string;
+
+  /** `text` is what the message names. */
+  constructor(path: string, text = path) {
+    super(
+      'path-too-long',
+      `The path ${quoted(text)} has ${Buffer.byteLength(path)} bytes. The maximum is ${MAX_PATH_BYTES}.`,
+    );
+    this.path = path;
+  }
 }
 
 function isNameable(path: string, name: string): boolean {

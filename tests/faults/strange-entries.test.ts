@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { jsonOf, postJson, send } from '../http/client.ts';
+import { assertFailure, jsonOf, postJson, send } from '../http/client.ts';
 import { temporaryFilesOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { requestsForFile, requestsForFolder } from './path-requests.ts';
 import { snapshot } from './trees.ts';
@@ -102,10 +102,11 @@ it('handles file names that no path can express', async (t) => {
     assert.equal(second['cursor'], undefined);
   });
 
-  await t.test('copies a folder without the names, and moves and renames it with them', async () => {
+  await t.test('refuses to copy a folder with the names, and moves and renames it with them', async () => {
     const folder = { source: 'folder', is_folder: true };
-    assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
-    assert.deepEqual(await readdir(join(root, 'copy')), ['file', 'nameable']);
+    const refused = await postJson(port, '/copy', { ...folder, destination: 'copy' });
+    assertFailure(refused, 400, /^The path "folder\/\\n" can't be copied: it contains a control character/);
+    assert.ok(!existsSync(join(root, 'copy')));
     const destination = 'moved to a longer name';
     const moved = await postJson(port, '/move', { ...folder, destination });
     assert.equal(moved.status, 200, moved.body.toString());

@@ -12,7 +12,10 @@ describe('quoted', () => {
   it('keeps all other characters', () =>
     assert.equal(quoted('naïve\u00a0файл ملف 文件 👩‍💻'), '"naïve\u00a0файл ملف 文件 👩‍💻"'));
 
-  it('shortens a long text to 120 characters', () => assert.equal(quoted('😀'.repeat(121)), `"${'😀'.repeat(120)}…"`));
+  it('shortens a long text to 120 characters, and keeps its end', () => {
+    assert.equal(quoted('😀'.repeat(120)), `"${'😀'.repeat(120)}"`);
+    assert.equal(quoted(`${'😀'.repeat(121)}.jpg`), `"${'😀'.repeat(80)}…${'😀'.repeat(35)}.jpg"`);
+  });
 });
 
 describe('rootCauseOf', () => {

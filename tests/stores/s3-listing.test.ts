@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
+import { newKeptId } from '../../src/model/kept-ids.ts';
 import { encodeCursor } from '../../src/model/page.ts';
 import type { Entry } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
-import { put } from '../../testing/servers/objects.ts';
+import { put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, type Interceptor, type OwnResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
-import { file, folder, ofKind, pathsIn, plant, textOf, upload } from '../contract/bytes.ts';
+import { file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -294,6 +295,26 @@ describe('Keys that are not valid paths', () => {
     await store.removeTree?.(folder('f'));
     assert.deepEqual(await bucket.keys(), []);
     await assert.rejects(store.list(folder('f')), ofKind('not-found'));
+  });
+
+  it('prevent copies, moves and the trash before any change if they are not UTF-8', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await plant(store, { 'f/a': 'a' });
+    proxy.intercept(({ operation, query }) =>
+      operation === 'ListObjectsV2' && query.get('prefix') === 'f/'
+        ? pageResponse({ keys: ['f/a', 'f/caf%E9'] })
+        : undefined,
+    );
+    const { copyFolder, moveFolder } = transfersOf(store);
+    const moveToTrash = () => store.moveToTrash?.(folder('f'), { id: newKeptId() }) ?? assert.fail();
+    for (const transfer of [copyFolder, moveFolder, moveToTrash]) {
+      await assert.rejects(transfer(folder('f'), folder('g'), { replace: false }), {
+        code: 'invalid-path',
+        message: /^The key "f\/caf%E9" is not UTF-8/,
+      });
+    }
+    proxy.intercept(undefined);
+    assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'a' });
   });
 
   it('are moved, copied and removed with their folder', async (t) => {

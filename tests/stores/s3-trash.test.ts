@@ -152,7 +152,7 @@ describe('The documented number of S3 requests of the trash', () => {
       { a: 3, b: 4 },
       { a: 25, b: 2 },
       { a: 2, b: 7 },
-      { a: 21, b: 3 },
+      { a: 22, b: 3 },
     ];
     assert.deepEqual(costs, expected);
   });

@@ -1,11 +1,10 @@
 import { isDiskFull, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
-import type { FilePath, FolderPath } from '../../model/path.ts';
+import { type FilePath, type FolderPath, ROOT } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 import { otherFileSystem } from './mount-points.ts';
 
 /**
- * Converts a file system error to a `StoreError` about `path`. Returns other errors unchanged: bugs, and hardware
- * failures (EIO).
+ * Converts a file system error to a `StoreError` about `path`. Returns other errors unchanged: bugs.
  */
 export function toStoreError(error: unknown, path: FilePath | FolderPath): unknown {
   if (isDiskFull(error)) return new StoreError('store-full', 'The disk is full.', { cause: error, retryAfter: 60 });
@@ -23,13 +22,12 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new StoreError(
-        'denied',
-        'The operating system denied access to this path. Check its owner and permissions.',
-        {
-          cause: error,
-        },
-      );
+      return denied(path, error);
+    // The disk is damaged, or its network file system failed.
+    case 'EIO':
+    case 'EUCLEAN':
+    case 'EBADMSG':
+      return diskError(path, error);
     case 'ENAMETOOLONG':
       return segmentTooLong(path, error);
     // Names that the file system does not support, such as a colon on FAT.
@@ -55,6 +53,18 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
       return error;
   }
 }
+
+function denied(path: FilePath | FolderPath, cause: unknown): StoreError {
+  const message = `The operating system denied access to ${named(path)}. Check its owner and permissions.`;
+  return new StoreError('denied', message, { cause });
+}
+
+function diskError(path: FilePath | FolderPath, cause: unknown): StoreError {
+  const message = `The disk reported an error for ${named(path)}. Check the disk.`;
+  return new StoreError('disk-error', message, { cause });
+}
+
+const named = (path: FilePath | FolderPath): string => (path === ROOT ? 'the folder' : quoted(path));
 
 /** Returns an `invalid-path` error: a segment is longer than file systems allow. */
 export function segmentTooLong(path: FilePath | FolderPath, cause?: unknown): StoreError {

@@ -14,7 +14,7 @@ import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskTrash } from './trash.ts';
-import { copyTree, removeTree, requirePathLengths } from './trees.ts';
+import { copyTree, removeTree, requireTransferable, type Transfer } from './trees.ts';
 
 type FolderOptions = Replacing & Keeping & Reporting & Cancellable;
 
@@ -115,7 +115,7 @@ export class DiskFolderOperations {
   async restoreTrashed(id: KeptId, to: FolderPath, { signal }: Cancellable): Promise<void> {
     const { item, content } = await this.#trash.find(id);
     if (!isFolder(item.path)) throw wrongRestoreKind(item.path, to);
-    await requirePathLengths(content, item.path, to);
+    await requireTransferable({ absolute: content, from: item.path, to, isCopy: false }, { signal });
     signal?.throwIfAborted();
     try {
       await this.#renameTo(content, to, { replace: false });
@@ -128,7 +128,7 @@ export class DiskFolderOperations {
   }
 
   async moveFolder(from: FolderPath, to: FolderPath, { replace, keep, signal }: FolderOptions): Promise<void> {
-    await this.#requirePathLengths(from, to);
+    await this.#requireTransferable({ from, to, isCopy: false }, { signal });
     rejectNesting(this.#root.names, from, to);
     signal?.throwIfAborted();
     await using parent = await this.#root.openParent(from);
@@ -147,6 +147,7 @@ export class DiskFolderOperations {
       if (isSameName(this.#root.names, from, to)) throw sameFolder(from, to);
       await this.#list(from, { limit: 1 });
       await this.#requireDestination(to, { replace });
+      await this.#requireTransferable({ from, to, isCopy: true }, options);
       await mkdir(copy);
       await copyTree({ root: this.#root, list: this.#list }, { from, to, copy }, options);
       options.signal?.throwIfAborted();
@@ -158,10 +159,10 @@ export class DiskFolderOperations {
     }
   }
 
-  async #requirePathLengths(from: FolderPath, to: FolderPath): Promise<void> {
-    if (Buffer.byteLength(to) <= Buffer.byteLength(from)) return;
-    await using folder = await this.#root.openFolder(from);
-    await requirePathLengths(folder.path, from, to);
+  async #requireTransferable(transfer: Omit<Transfer, 'absolute'>, options: Cancellable): Promise<void> {
+    await using folder = await this.#root.openFolder(transfer.from);
+    // `folder.path` is a link, which would not be followed.
+    await requireTransferable({ absolute: folder.at('.'), ...transfer }, options);
   }
 
   /** Throws, before anything is copied, if the destination exists and must not be replaced, or is not a folder. */

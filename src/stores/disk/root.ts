@@ -33,7 +33,7 @@ export interface OpenFile extends AsyncDisposable {
 }
 
 // Without O_NONBLOCK, opening a FIFO blocks until a program opens it for writing (fifo(7)).
-const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
 
 /** Maximum attempts to create a folder while other programs remove its parents. */

@@ -5,21 +5,22 @@ import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { walkByLists } from '../../files/fallbacks.ts';
 import { ProgressCounter } from '../../files/progress.ts';
-import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
-import { type FilePath, type FolderPath, MAX_PATH_BYTES, rebase } from '../../model/path.ts';
+import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
+import { type FilePath, type FolderPath, isFolder, isName, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import { openDirHandle } from './folder.ts';
 import { copyModeAndGroup, copyOpenFile } from './metadata.ts';
 import { mountPointsIn } from './mount-points.ts';
-import type { OpenFile, Root } from './root.ts';
+import { isStagingName } from './reserved-names.ts';
+import { FILE_FLAGS, type OpenFile, type Root } from './root.ts';
 
 /** Maximum files of a folder that are copied at a time: the default size of libuv's thread pool. */
 const COPY_CONCURRENCY = 4;
 
 /**
- * Copies everything below `from` into the folder at the absolute path `copy` and makes it durable. Throws
- * `invalid-path` if a path would be too long below `to`.
+ * Copies everything below `from` into the folder at the absolute path `copy` and makes it durable. Call
+ * `requireTransferable` before: this fails in the middle.
  */
 export async function copyTree(
   { root, list }: { root: Root; list: Store['list'] },
@@ -28,11 +29,14 @@ export async function copyTree(
 ): Promise<void> {
   const progress = new ProgressCounter(reporting);
   const copyOne = async (file: FileEntry) => {
-    await using source = await openIfPresent(root, file.path);
-    // Another request has deleted or moved the file since its folder was listed.
-    if (!source) return;
-    const target = join(copy, file.path.slice(from.length));
-    await copyOpenFile(source, target);
+    try {
+      await using source = await openIfPresent(root, file.path);
+      // Another request has deleted or moved the file since its folder was listed.
+      if (!source) return;
+      await copyOpenFile(source, join(copy, file.path.slice(from.length)));
+    } catch (error) {
+      throw toStoreError(error, file.path);
+    }
     progress.add(file.size);
   };
   const copyEntry = async (entry: Entry) => {
@@ -85,31 +89,66 @@ async function syncFolders(folder: string): Promise<void> {
 const FOLDER_MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 const FOLDER_REPLACED = new Set(['ENOTDIR', 'ELOOP']);
 
-/**
- * Throws `invalid-path` if moving the folder `from` to `to` would give an item a path over the limit. No request could
- * address that path. `absolute` is the path of the folder on the disk, which can be in the trash.
- */
-export async function requirePathLengths(absolute: string, from: FolderPath, to: FolderPath): Promise<void> {
-  const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
-  if (growth <= 0) return;
-  const search = async (folder: string, pathBytes: number): Promise<void> => {
-    const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
-      if (FOLDER_MISSING.has(systemErrorCode(error) ?? '')) return [];
-      throw toStoreError(error, from);
-    });
-    for (const child of children) {
-      // A name that is not UTF-8 is not addressable before the move either.
-      if (!isUtf8(child.name)) continue;
-      const childBytes = pathBytes + child.name.length + (child.isDirectory() ? 1 : 0);
-      if (childBytes <= MAX_PATH_BYTES && childBytes + growth > MAX_PATH_BYTES) throw pathTooLong();
-      if (child.isDirectory()) await search(join(folder, child.name.toString()), childBytes);
-    }
-  };
-  await search(absolute, Buffer.byteLength(from));
+/** A folder that is copied or moved. */
+export interface Transfer {
+  /** The absolute path of the folder on the disk, which can be in the trash. */
+  readonly absolute: string;
+  readonly from: FolderPath;
+  readonly to: FolderPath;
+  readonly isCopy: boolean;
 }
 
-function pathTooLong(): StoreError {
-  return new StoreError('path-too-long', `At the destination, a path would exceed ${MAX_PATH_BYTES} bytes.`);
+/**
+ * Throws an error about the first item that a copy or move can't take, so that it fails before it changes anything:
+ * `path-too-long` for a path over the limit, which no request could address. A move by rename takes everything else. A
+ * copy reads: `invalid-path` for names that no path can have, and `denied` for what the process can't read.
+ */
+export async function requireTransferable(
+  { absolute, from, to, isCopy }: Transfer,
+  { signal }: Cancellable,
+): Promise<void> {
+  if (!isCopy && Buffer.byteLength(to) <= Buffer.byteLength(from)) return;
+  const filesIn = async function* (folder: Buffer, path: FolderPath): AsyncGenerator<ReadableFile> {
+    signal?.throwIfAborted();
+    await using handle = await openDirHandle(folder).catch((error: unknown) => {
+      if (FOLDER_MISSING.has(systemErrorCode(error) ?? '')) return undefined;
+      throw toStoreError(error, path);
+    });
+    const children =
+      (await handle?.children().catch((error: unknown) => Promise.reject(toStoreError(error, path)))) ?? [];
+    for (const child of children.toSorted((left, right) => Buffer.compare(left.name, right.name))) {
+      const name = child.name.toString();
+      if (!handle || !(child.isDirectory() || child.isFile()) || isStagingName(name)) continue;
+      const isNameable = isUtf8(child.name) && isName(name);
+      if (isCopy && !isNameable) throw unnameable(path + name);
+      const childPath = (path + name + (child.isDirectory() ? '/' : '')) as FilePath | FolderPath;
+      rebase(childPath, from, to);
+      if (isFolder(childPath)) yield* filesIn(handle.at(child.name), childPath);
+      else if (isCopy) yield { path: childPath, at: handle.at(child.name) };
+    }
+  };
+  for await (const file of filesIn(Buffer.from(absolute), from)) await requireReadable(file);
+}
+
+interface ReadableFile {
+  readonly path: FilePath;
+  /** Valid until the next file is requested. */
+  readonly at: Buffer;
+}
+
+/** Opening is the only reliable test: permissions can depend on ACLs, on the file system and on other machines. */
+async function requireReadable({ path, at }: ReadableFile): Promise<void> {
+  try {
+    await (await open(at, FILE_FLAGS)).close();
+  } catch (error) {
+    const known = toStoreError(error, path);
+    if (!isStoreError(known, 'not-found')) throw known;
+  }
+}
+
+function unnameable(path: string): StoreError {
+  const message = `The path ${quoted(path)} can't be copied: it contains a control character or is not UTF-8. Rename it on the disk.`;
+  return new StoreError('invalid-path', message);
 }
 
 /** Returns the total size of the files in a folder in bytes, or of a single file. Follows no symbolic link. */

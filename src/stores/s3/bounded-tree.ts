@@ -26,6 +26,8 @@ export function boundedTree(
       throw notFound(folder);
     },
     walk: (folder, options) => select(folder, tree.walk(folder, options)),
+    walkStrictly: (folder, options) =>
+      select(folder, tree.walkStrictly?.(folder, options) ?? tree.walk(folder, options)),
     walkForComparison: (folder, options) =>
       select(folder, tree.walkForComparison?.(folder, options) ?? tree.walk(folder, options)),
     walkInAnyOrder: (folder, options) =>

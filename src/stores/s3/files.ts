@@ -162,7 +162,7 @@ export async function removeFolder(
   { signal }: Cancellable,
 ): Promise<void> {
   const { objects, undecodable } = await requestPage(bucket, { prefix: folder, limit: 2, signal });
-  if (objects.length + undecodable === 0) throw notFound(folder);
-  if (objects.length + undecodable > 1 || !objects.every(isEmptyMarker)) throw notEmpty(folder);
+  if (objects.length + undecodable.length === 0) throw notFound(folder);
+  if (objects.length + undecodable.length > 1 || !objects.every(isEmptyMarker)) throw notEmpty(folder);
   await remover.removeObject(folder, { signal });
 }

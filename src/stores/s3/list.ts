@@ -15,8 +15,8 @@ interface Page {
   readonly prefixes: readonly Key[];
   /** Keys of objects on this page that are not after the requested position. */
   readonly repeated: readonly Key[];
-  /** The number of keys that are not UTF-8. No request can contain them. */
-  readonly undecodable: number;
+  /** The keys that are not UTF-8, as the store encoded them. No request can contain them. */
+  readonly undecodable: readonly string[];
   /** The position of the next page; undefined on the last page. */
   readonly next?: ListingPosition | undefined;
 }
@@ -142,18 +142,18 @@ function decodeAll(
     return key;
   };
   const objects: ListedObject[] = [];
-  let undecodable = 0;
+  const undecodable: string[] = [];
   for (const object of result.objects) {
     const key = decode(object.key);
-    if (key === undefined) undecodable++;
+    if (key === undefined) undecodable.push(object.key);
     // The marker of the prefix itself, which is the root.
     else if (key === '' && bucket.prefix !== '') continue;
     // Some stores list a key twice.
     else if (key !== objects.at(-1)?.key) objects.push({ ...object, key });
   }
   const allPrefixes = result.prefixes.map(decode);
+  undecodable.push(...result.prefixes.filter((_, index) => allPrefixes[index] === undefined));
   const prefixes = [...new Set(allPrefixes.filter((key) => key !== undefined))];
-  undecodable += allPrefixes.filter((key) => key === undefined).length;
   const isBelow = (key: Key) => key.startsWith(prefix) && !(delimiter && key.includes(delimiter, prefix.length));
   const isFolder = (key: Key) => delimiter !== undefined && key.endsWith(delimiter) && isBelow(key.slice(0, -1));
   if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw listingMismatch(bucket.endpoint);
@@ -176,7 +176,7 @@ const startAfter = (last: Key, delimiter: '/' | undefined): Key =>
 /** Adds the entries of a page to `listed`. Returns how many keys it omitted, and whether the page was empty. */
 function addEntries(listed: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
   const found: Entry[] = [];
-  let omitted = undecodable;
+  let omitted = undecodable.length;
   const add = (entry: Entry | undefined) => {
     if (entry) found.push(entry);
     else omitted++;
@@ -193,5 +193,5 @@ function addEntries(listed: Entry[], { objects, prefixes, undecodable }: Page, f
   }
   found.sort((left, right) => comparePaths(left.path, right.path));
   listed.push(...found);
-  return { omitted, isEmpty: objects.length + prefixes.length + undecodable === 0 };
+  return { omitted, isEmpty: objects.length + prefixes.length + undecodable.length === 0 };
 }

@@ -5,7 +5,7 @@ import { TreeComparison } from '../../files/tree-comparison.ts';
 import { recordingTime } from '../../model/clock.ts';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { type KeptId, timeOfKeptId } from '../../model/kept-ids.ts';
-import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, PathTooLong } from '../../model/path.ts';
 import type { Bounded, Cancellable, FileEntry, Reporting, TrashedItem } from '../../model/store.ts';
 import { concurrentlyModified, inconsistentStore, requireEtag } from '../../model/store-errors.ts';
 import { formatRecord, parseRecord } from '../trash-record.ts';
@@ -143,7 +143,8 @@ export class TrashDeletes {
       return await this.#trash.sizeOf(record);
     } catch (error) {
       if (isResumed && isStoreError(error, 'already-exists')) return undefined;
-      throw isStoreError(error, 'invalid-path') ? tooLongForTrash(record.path, error) : error;
+      if (!(error instanceof PathTooLong)) throw error;
+      throw tooLongForTrash(record.path, record.path + error.path.slice(content.length), error);
     }
   }
 
@@ -242,7 +243,7 @@ function parseTask(task = ''): ItemRecord | undefined {
   return record && { id: id as KeptId, ...record };
 }
 
-function tooLongForTrash(folder: FolderPath, cause: unknown): StoreError {
-  const message = `The folder ${quoted(folder)} contains a path that is too long for the trash. Delete it permanently.`;
+function tooLongForTrash(folder: FolderPath, path: string, cause: unknown): StoreError {
+  const message = `The folder ${quoted(folder)} contains the path ${quoted(path)}, which is too long for the trash. Delete the folder permanently.`;
   return new StoreError('path-too-long', message, { cause });
 }

@@ -31,6 +31,7 @@ export function createObjectTree(
     isNested: false,
     requireFolder: (folder, options) => requireFolder(bucket, folder, options),
     walk: (folder, options) => walkObjects(bucket, folder, options),
+    walkStrictly: (folder, options) => walkObjects(bucket, folder, { ...options, isStrict: true }),
     walkForComparison: (folder, options) => walkAhead(bucket, folder, options),
     walkInAnyOrder: (folder, options) => walkInAnyOrder(bucket, folder, options),
     relativePath: ({ key }, folder) => key.slice(folder.length),
@@ -92,5 +93,5 @@ async function etagOf(copier: Copier, { key, etag }: ListedObject, { signal }: C
 /** Throws `not-found` unless the folder contains an object or has a marker. */
 async function requireFolder(bucket: Bucket, folder: FolderPath, { signal }: Cancellable): Promise<void> {
   const { objects, undecodable } = await requestPage(bucket, { prefix: folder, limit: 1, signal });
-  if (objects.length + undecodable === 0) throw notFound(folder);
+  if (objects.length + undecodable.length === 0) throw notFound(folder);
 }

@@ -1,5 +1,5 @@
 import { mapAhead } from '../../concurrency/concurrently.ts';
-import { isStoreError } from '../../model/error.ts';
+import { isStoreError, quoted, StoreError } from '../../model/error.ts';
 import type { ListingPosition } from '../../model/page.ts';
 import { comparePaths, type FolderPath, foundPath } from '../../model/path.ts';
 import type { Cancellable, Entry } from '../../model/store.ts';
@@ -11,6 +11,10 @@ import { INVALID_KEYS_MESSAGE, MAX_KEYS, readPage, requestPage } from './list.ts
 import type { ListedObject } from './operations.ts';
 import { AFTER_OWN_FOLDER, isOwn, OWN_FOLDER } from './own-folder.ts';
 
+interface Strictness {
+  readonly isStrict?: boolean;
+}
+
 /** A range of keys: after `after`, up to and including `until`. An undefined bound does not limit the range. */
 export interface KeyRange {
   readonly after?: Key | undefined;
@@ -19,9 +23,14 @@ export interface KeyRange {
 
 /**
  * Yields each object whose key begins with `prefix`, in the order of `comparePaths`. Logs the number of keys that are
- * not UTF-8. Throws `unsupported` if the store lists in another order, because a late object would count as missing.
+ * not UTF-8; with `isStrict`, throws `invalid-path` for the first. Throws `unsupported` if the store lists in another
+ * order, because a late object would count as missing.
  */
-export async function* walkObjects(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<ListedObject> {
+export async function* walkObjects(
+  bucket: Bucket,
+  prefix: Key,
+  options: Strictness & Cancellable,
+): AsyncGenerator<ListedObject> {
   for await (const objects of walkPages(bucket, prefix, {}, options)) for (const object of objects) yield object;
 }
 
@@ -30,7 +39,7 @@ export async function* walkPages(
   bucket: Bucket,
   prefix: Key,
   { after, until }: KeyRange,
-  { signal }: Cancellable,
+  { isStrict, signal }: Strictness & Cancellable,
 ): AsyncGenerator<readonly ListedObject[]> {
   let position: ListingPosition | undefined;
   let last = after;
@@ -41,7 +50,9 @@ export async function* walkPages(
     const { objects, repeated, undecodable, next } = page;
     emptyPages = objects.length === 0 ? emptyPages + 1 : 0;
     if (emptyPages === MAX_EMPTY_PAGES) throw endlessListing(bucket.endpoint);
-    warnOfUndecodable(bucket, prefix, undecodable);
+    const [first] = undecodable;
+    if (isStrict && first !== undefined) throw notUtf8(first);
+    warnOfUndecodable(bucket, prefix, undecodable.length);
     // A store might repeat keys of the previous page. Any other key out of order would count as missing.
     if (repeated.some((key) => !before.has(key))) throw unorderedListing();
     before = new Set([...repeated, ...objects.map(({ key }) => key)]);
@@ -76,7 +87,7 @@ export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Canc
     for (const object of page.objects) found.set(object.key, object);
     emptyPages = found.size === known ? emptyPages + 1 : 0;
     if (emptyPages === MAX_EMPTY_PAGES) throw endlessListing(bucket.endpoint);
-    warnOfUndecodable(bucket, prefix, page.undecodable);
+    warnOfUndecodable(bucket, prefix, page.undecodable.length);
     // Without a token, the next page would begin after the last key, which requires an order.
     if (page.isTruncated && (page.token === undefined || page.token === token)) throw unorderedListing();
     token = page.isTruncated ? page.token : undefined;
@@ -86,6 +97,11 @@ export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Canc
 
 /** Maximum consecutive pages without a new key. Buckets with many old versions have some such pages. */
 const MAX_EMPTY_PAGES = 1000;
+
+function notUtf8(encodedKey: string): StoreError {
+  const message = `The key ${quoted(encodedKey)} is not UTF-8, so no request can copy or move it. Rename or delete the object with another program.`;
+  return new StoreError('invalid-path', message);
+}
 
 function warnOfUndecodable(bucket: Bucket, folder: Key, omitted: number): void {
   if (omitted === 0) return;

@@ -93,6 +93,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'damaged-image': 'unsupported-image',
   'database-unavailable': 'unavailable',
   'digest-mismatch': 'invalid-request',
+  'disk-error': 'store-inconsistent',
   'embedding-refused': 'invalid-request',
   'expectation-failed': 'invalid-request',
   'expired-access-key': 'store-misconfigured',

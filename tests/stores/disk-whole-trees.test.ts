@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createFolderOperations } from '../../src/files/folder-operations.ts';
+import { newKeptId } from '../../src/model/kept-ids.ts';
+import { openDisk } from '../../src/stores/disk/disk.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
+import { file, folder, plant, silentLog, treeOf, upload } from '../contract/bytes.ts';
+
+const keep = { replace: false };
+
+async function open(t: TestContext) {
+  const { store, root, ownFolder } = await openDisk({ root: await temporaryFolder(t), log: silentLog });
+  atEnd(t, async () => store.close?.());
+  const temporaryFiles = async () =>
+    (await readdir(join(ownFolder, 'temporary'), { recursive: true })).filter(isContent);
+  return { store, folders: createFolderOperations(store), root, temporaryFiles };
+}
+
+/** Locks and markers of running processes are no left-overs. */
+const isContent = (name: string) => name.includes('/');
+
+/** Runs a task as another user, because root can read everything. */
+async function asOther<Result>(root: string, task: () => Promise<Result>): Promise<Result> {
+  await chmod(root, 0o777);
+  await chmod(join(root, '.holdall'), 0o777);
+  await chmod(join(root, '.holdall/temporary'), 0o777);
+  if (process.geteuid?.() !== 0) return task();
+  process.seteuid?.(65534);
+  try {
+    return await task();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+/** Names that no path can have, and how a message shows them. */
+const UNNAMEABLE: readonly (readonly [Buffer, string])[] = [
+  [Buffer.from('line\nfeed'), String.raw`"a/b/line\nfeed"`],
+  [Buffer.from([0x63, 0xff]), `"a/b/c\ufffd"`],
+  [Buffer.from('\u007f'), String.raw`"a/b/\u007f"`],
+];
+
+describe('A copy of a folder on a disk', () => {
+  for (const [name, shown] of UNNAMEABLE) {
+    for (const isFolder of [false, true]) {
+      it(`fails before any change if no path can name a ${isFolder ? 'folder' : 'file'}: ${shown}`, async (t) => {
+        const { store, folders, root, temporaryFiles } = await open(t);
+        await plant(store, { 'a/b/c': '1', 'to/old': 'old' });
+        const path = Buffer.concat([Buffer.from(join(root, 'a/b/')), name]);
+        await (isFolder ? mkdir(path) : writeFile(path, 'x'));
+        for (const options of [keep, { replace: true }]) {
+          await assert.rejects(folders.copyFolder(folder('a'), folder(options.replace ? 'to' : 'new'), options), {
+            code: 'invalid-path',
+            message: `The path ${shown} can't be copied: it contains a control character or is not UTF-8. Rename it on the disk.`,
+          });
+        }
+        assert.deepEqual(await treeOf(store, 'to/'), { 'to/old': 'old' });
+        assert.deepEqual((await readdir(root)).toSorted(), ['.holdall', 'a', 'to']);
+        assert.deepEqual(await temporaryFiles(), []);
+      });
+    }
+  }
+
+  for (const kind of ['file', 'folder'] as const) {
+    it(`names an unreadable ${kind} before any change`, async (t) => {
+      const { store, folders, root, temporaryFiles } = await open(t);
+      await plant(store, { 'a/1': '1', 'a/b/c': 'secret', 'a/z': 'z' });
+      const path = kind === 'file' ? 'a/b/c' : 'a/b/';
+      await chmod(join(root, path), 0);
+      await asOther(root, () =>
+        assert.rejects(folders.copyFolder(folder('a'), folder('new'), keep), {
+          code: 'denied',
+          message: `The operating system denied access to "${path}". Check its owner and permissions.`,
+        }),
+      );
+      await chmod(join(root, path), 0o755);
+      assert.deepEqual(await temporaryFiles(), []);
+      assert.deepEqual((await readdir(root)).toSorted(), ['.holdall', 'a']);
+    });
+  }
+
+  it('still leaves out symbolic links and temporary files', async (t) => {
+    const { store, folders, root } = await open(t);
+    await plant(store, { 'a/1': '1' });
+    await symlink('1', join(root, 'a/link\n'));
+    await writeFile(join(root, 'a/.holdall~01234567-89ab-cdef-0123-456789abcdef'), 'x');
+    await folders.copyFolder(folder('a'), folder('new'), keep);
+    assert.deepEqual(await readdir(join(root, 'new')), ['1']);
+  });
+});
+
+describe('An operation on a folder of a disk', () => {
+  const NAMES = ['x', 'y', 'z', 'w'].map((letter) => letter.repeat(200));
+  const LONG = NAMES.join('/');
+  const TO = 'b'.repeat(230);
+  const tooLong = {
+    code: 'path-too-long',
+    message: new RegExp(`^The path "${'b'.repeat(80)}…${'w'.repeat(39)}" has 1034 bytes\\. The maximum is 1024\\.$`),
+  };
+
+  for (const operation of ['copyFolder', 'moveFolder', 'restoreTrashed'] as const) {
+    it(`names the path that would be too long: ${operation}`, async (t) => {
+      const { store, folders } = await open(t);
+      await store.write(file(`a/${LONG}`), upload('deep'));
+      const before = await treeOf(store);
+      if (operation === 'restoreTrashed') {
+        const { id } = await store.moveToTrash(folder('a'), { id: newKeptId() });
+        await assert.rejects(store.restoreTrashed(id, folder(TO)), tooLong);
+        await store.restoreTrashed(id, folder('a'));
+      } else {
+        await assert.rejects(folders[operation](folder('a'), folder(TO), keep), tooLong);
+      }
+      assert.deepEqual(await treeOf(store), before);
+    });
+  }
+
+  it('names the path that is already too long', async (t) => {
+    const { store, folders, root } = await open(t);
+    await store.write(file(`a/${LONG}`), upload('deep'));
+    await rename(join(root, 'a'), join(root, TO));
+    for (const operation of ['copyFolder', 'moveFolder'] as const) {
+      await assert.rejects(folders[operation](folder(TO), folder(`${TO}2`), keep), { code: 'path-too-long' });
+    }
+    await folders.moveFolder(folder(TO), folder('a'), keep);
+    assert.deepEqual(await readdir(root), ['.holdall', 'a']);
+    await rm(join(root, 'a'), { recursive: true });
+  });
+
+  it('takes names that no path can have along in a move', async (t) => {
+    const { store, folders, root } = await open(t);
+    await plant(store, { 'a/1': '1' });
+    await writeFile(join(root, 'a/line\nfeed'), 'x');
+    await folders.moveFolder(folder('a'), folder('longer'), keep);
+    assert.deepEqual(await readdir(join(root, 'longer')), ['1', 'line\nfeed']);
+  });
+});
