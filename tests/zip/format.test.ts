@@ -82,7 +82,30 @@ describe('The ZIP format', () => {
     assert.deepEqual(timeOf(Date.UTC(2026, 10, 25, 9, 30, 7) / 1000), [2026, 11, 25, 9, 30, 6]);
     assert.deepEqual(timeOf(undefined), [1980, 1, 1, 0, 0, 0]);
     assert.deepEqual(timeOf(0), [1980, 1, 1, 0, 0, 0]);
+    for (const year of [0, 1900, 1969, 1979]) {
+      assert.deepEqual(timeOf(Date.UTC(year, 11, 31, 23, 59, 59) / 1000), [1980, 1, 1, 0, 0, 0], String(year));
+    }
+    assert.deepEqual(timeOf(Date.UTC(1980, 0, 1, 0, 0, 2) / 1000), [1980, 1, 1, 0, 0, 2]);
     assert.deepEqual(timeOf(2 ** 45), [2107, 12, 31, 23, 59, 58]);
+  });
+
+  it('has the exact time from 1901 to 2038 in the extended timestamp, and otherwise none', () => {
+    const extraOf = (modified: number) => {
+      const headers = [localHeader(entryOf({ modified })), centralHeader(entryOf({ modified }), { offset: 0, crc: 0 })];
+      return headers.map((header, index) => [
+        header.readUInt16LE(index === 0 ? 28 : 30),
+        header.length < 9 || header.readUInt16LE(header.length - 9) !== 0x5455
+          ? null
+          : header.readInt32LE(header.length - 4),
+      ]);
+    };
+    const both = (...extra: readonly [bytes: number, time: number | null]) => [extra, extra];
+    for (const time of [-(2 ** 31), Date.UTC(1969, 6, 20) / 1000, -1, 0, Date.UTC(1979, 11, 31) / 1000, 2 ** 31 - 1]) {
+      assert.deepEqual(extraOf(time), both(9, time));
+    }
+    for (const time of [-(2 ** 31) - 1, 2 ** 31, Date.UTC(9999, 0, 1) / 1000]) {
+      assert.deepEqual(extraOf(time), both(0, null));
+    }
   });
 
   it('has modes of files and folders, and the folder attribute of MS-DOS', () => {
