@@ -227,8 +227,8 @@ function unlessMissing(error: unknown): undefined {
   if (systemErrorCode(error) !== 'ENOENT') throw error;
 }
 
-/** Describes which programs draw videos, PDFs and HEIC images. They are optional, so that only a sandbox that fails is a warning. */
-export function describePrograms({ kinds, missing, sandboxError }: FoundPrograms): Finding {
+/** Describes which programs draw videos, PDFs and HEIC images. They are optional, so that only a sandbox that fails or is weak is a warning. */
+export function describePrograms({ kinds, missing, sandboxError, protection }: FoundPrograms): Finding {
   if (sandboxError !== undefined) {
     return warning(
       `Videos, PDFs and HEIC images have no thumbnails, because the sandbox does not start: ${sandboxError}`,
@@ -238,7 +238,17 @@ export function describePrograms({ kinds, missing, sandboxError }: FoundPrograms
   const names = new Intl.ListFormat('en-GB').format(kinds.map(nameOfKind));
   const drawn = kinds.length === 0 ? 'Neither videos nor PDFs nor HEIC images have' : `${names} have`;
   const without = missing.length === 0 ? '' : ` Not installed in /usr/bin: ${missing.join(', ')}.`;
-  return ok(`${drawn} thumbnails.${without}`);
+  const found = `${drawn} thumbnails.${without}`;
+  if (protection && !protection.filtersCalls) {
+    return warning(
+      `${found} Their sandbox is weaker: it does not filter system calls.`,
+      'Use Linux with seccomp on x86-64 or ARM64, or set THUMBNAIL_PROGRAMS=false.',
+    );
+  }
+  if (protection && !protection.forbidsNamespaces) {
+    return ok(`${found} Only the filter of system calls forbids further user namespaces: bubblewrap before 0.8 can't.`);
+  }
+  return ok(found);
 }
 
 const nameOfKind = (kind: StillKind) => ({ video: 'Videos', pdf: 'PDFs', heic: 'HEIC images' })[kind];

@@ -317,6 +317,7 @@ function openThumbnails(
     cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
     cacheSize: config.CACHE_SIZE,
     stills: programs.kinds,
+    protection: programs.protection,
     ...renderLimitsOf(config),
     warn: (message, error) => logger.warn({ err: error }, message),
     onServed: (source) => metrics?.thumbnailServed(source),

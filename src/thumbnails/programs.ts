@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { sandboxed } from './sandbox.ts';
+import { FULL_PROTECTION, type SandboxProtection, sandboxed } from './sandbox.ts';
 import { isShortage } from './shortage.ts';
+import { systemCallFilter } from './system-call-filter.ts';
 
 /** Kinds of files of which another program draws a still image. */
 export const STILL_KINDS = ['video', 'pdf', 'heic'] as const;
@@ -33,6 +34,8 @@ export interface FoundPrograms {
   readonly missing: readonly string[];
   /** Why the sandbox does not start, although its programs are installed. */
   readonly sandboxError?: string;
+  /** What the sandbox supports on this machine, if it starts. */
+  readonly protection?: SandboxProtection;
 }
 
 /** Nothing: the setting turned it off. */
@@ -51,9 +54,21 @@ export async function findPrograms(): Promise<FoundPrograms> {
   const missing = all.filter((_, index) => !installed[index]);
   const present = STILL_KINDS.filter((kind) => !missing.includes(STILL_PROGRAMS[kind]));
   if (present.length === 0 || SANDBOX_PROGRAMS.some((name) => missing.includes(name))) return { kinds: [], missing };
-  const sandboxError = await probeSandbox();
-  return sandboxError === undefined ? { kinds: present, missing } : { kinds: [], missing, sandboxError };
+  let sandboxError: string | undefined;
+  for (const protection of PROTECTIONS) {
+    sandboxError = await probeSandbox(protection);
+    if (sandboxError === undefined) return { kinds: present, missing, protection };
+  }
+  return { kinds: [], missing, ...(sandboxError !== undefined && { sandboxError }) };
 }
+
+/** What a sandbox can have, the strongest first. */
+const PROTECTIONS: readonly SandboxProtection[] = [
+  FULL_PROTECTION,
+  { filtersCalls: true, forbidsNamespaces: false },
+  { filtersCalls: false, forbidsNamespaces: true },
+  { filtersCalls: false, forbidsNamespaces: false },
+].filter(({ filtersCalls }) => !filtersCalls || systemCallFilter() !== undefined);
 
 async function isInstalled(name: string): Promise<boolean> {
   try {
@@ -65,14 +80,18 @@ async function isInstalled(name: string): Promise<boolean> {
 }
 
 /** Returns why the sandbox does not start; undefined if it does. Containers often forbid it. */
-async function probeSandbox(attempt = 1): Promise<string | undefined> {
-  const [file, ...args] = sandboxed(['true'], { input: '/usr/bin/true', memoryBytes: 2 ** 30, seconds: 5 });
+async function probeSandbox(protection: SandboxProtection, attempt = 1): Promise<string | undefined> {
+  const limits = { input: '/usr/bin/true', memoryBytes: 2 ** 30, seconds: 5, protection };
+  const { file, args, stdin } = sandboxed(['true'], limits);
   try {
-    await promisify(execFile)(file, args, { env: {}, timeout: PROBE_TIMEOUT_MS, killSignal: 'SIGKILL' });
+    const running = promisify(execFile)(file, args, { env: {}, timeout: PROBE_TIMEOUT_MS, killSignal: 'SIGKILL' });
+    running.child.stdin?.on('error', () => {}).end(stdin);
+    await running;
     return undefined;
   } catch (error) {
     const { stderr, killed } = error as { stderr?: unknown; killed?: unknown };
-    if (attempt < PROBE_ATTEMPTS && (killed === true || isShortage(error))) return await probeSandbox(attempt + 1);
+    if (attempt < PROBE_ATTEMPTS && (killed === true || isShortage(error)))
+      return probeSandbox(protection, attempt + 1);
     const [line = ''] = (typeof stderr === 'string' ? stderr.trim() : '').split('\n');
     return line || String(error);
   }

@@ -10,6 +10,7 @@ import { decoded, isDecodingError } from '../streams/decoded.ts';
 import { parseRenderError, RenderError, type RenderLimits } from './errors.ts';
 import { estimateMemory, MAX_INLINE_MEMORY_BYTES, MAX_RENDITION_BYTES, MAX_SOURCE_BYTES } from './limits.ts';
 import { nameOfRendition, type Rendition } from './renditions.ts';
+import type { SandboxedCommand } from './sandbox.ts';
 import { isShortage } from './shortage.ts';
 
 /** A render in progress. */
@@ -177,12 +178,11 @@ export async function drawInChildProcess(
 ): Promise<Buffer> {
   signal?.throwIfAborted();
   const figures = [image.length, cpuTimeMs, deadlineMs, memoryLimitBytes].map(String);
-  const running = startProcess(process.execPath, [SCRIPT, nameOfRendition(rendition), ...figures], deadlineMs);
+  const command = { file: process.execPath, args: [SCRIPT, nameOfRendition(rendition), ...figures], stdin: image };
+  const running = startProcess(command, deadlineMs);
   const kill = () => running.child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   try {
-    // If the process exits before it has read the whole image, the pipe breaks. Its exit status is the better error.
-    running.child.stdin?.on('error', () => {}).end(image);
     return (await running).stdout;
   } catch (error) {
     signal?.throwIfAborted();
@@ -193,13 +193,14 @@ export async function drawInChildProcess(
 }
 
 /**
- * Starts a program with an empty environment, whose output is a rendition. Ends it after the deadline.
+ * Starts a program with an empty environment, whose output is a rendition. Ends it after the deadline. `stdin` is what it
+ * reads.
  *
  * @throws RenderError if the machine can't start it
  */
-export function startProcess(file: string, args: readonly string[], deadlineMs: number) {
+export function startProcess({ file, args, stdin }: SandboxedCommand, deadlineMs: number) {
   try {
-    return run(file, args, {
+    const running = run(file, args, {
       encoding: 'buffer',
       env: {},
       timeout: deadlineMs,
@@ -207,6 +208,9 @@ export function startProcess(file: string, args: readonly string[], deadlineMs: 
       maxBuffer: MAX_RENDITION_BYTES,
       windowsHide: true,
     });
+    // If the process exits before it has read everything, the pipe breaks. Its exit status is the better error.
+    running.child.stdin?.on('error', () => {}).end(stdin);
+    return running;
   } catch (error) {
     // Node.js throws some errors at once.
     throw isShortage(error) ? new RenderError('overloaded', error.message, { cause: error }) : error;

@@ -10,7 +10,7 @@ import { RenderError, type RenderLimits } from './errors.ts';
 import { MAX_RENDITION_BYTES } from './limits.ts';
 import { STILL_PROGRAMS, type StillKind } from './programs.ts';
 import { readTimedOut, sizeMismatch, startProcess } from './render.ts';
-import { SANDBOX_INPUT, SANDBOX_OUTPUT, sandboxed } from './sandbox.ts';
+import { SANDBOX_INPUT, SANDBOX_OUTPUT, type SandboxProtection, sandboxed } from './sandbox.ts';
 import { isShortage } from './shortage.ts';
 
 /*
@@ -48,6 +48,7 @@ const LIBRARY_BYTES = 512 * 1024 * 1024;
 /** The limits apply to the program. That of its memory does not include its libraries. */
 export interface StillOptions extends RenderLimits {
   readonly kind: StillKind;
+  readonly protection?: SandboxProtection | undefined;
   readonly signal: AbortSignal;
   /** Milliseconds for reading the file. */
   readonly readTimeoutMs: number;
@@ -204,14 +205,13 @@ const APP1 = 0xe1;
 async function run(
   command: readonly string[],
   input: string,
-  { kind, cpuTimeMs, deadlineMs, memoryLimitBytes, signal }: StillOptions,
+  { kind, cpuTimeMs, deadlineMs, memoryLimitBytes, protection, signal }: StillOptions,
 ): Promise<Buffer<ArrayBuffer>> {
   signal.throwIfAborted();
   const memoryBytes = memoryLimitBytes + LIBRARY_BYTES;
   const outputBytes = kind === 'heic' ? MAX_RENDITION_BYTES : 0;
-  const limits = { input, memoryBytes, seconds: cpuTimeMs / 1000, outputBytes };
-  const [file, ...args] = sandboxed(command, limits);
-  const running = startProcess(file, args, deadlineMs);
+  const limits = { input, memoryBytes, seconds: cpuTimeMs / 1000, outputBytes, protection };
+  const running = startProcess(sandboxed(command, limits), deadlineMs);
   const kill = () => running.child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   try {

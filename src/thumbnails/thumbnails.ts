@@ -20,6 +20,7 @@ import { MAX_CHILD_MEMORY_BYTES } from './limits.ts';
 import type { StillKind } from './programs.ts';
 import { needsChildProcess, readSource, startRender } from './render.ts';
 import { nameOfRendition, type Rendition, THUMBNAIL } from './renditions.ts';
+import type { SandboxProtection } from './sandbox.ts';
 import { drawStill, stillKindOf } from './stills.ts';
 
 /** What a thumbnail is drawn from. */
@@ -66,6 +67,8 @@ export interface ThumbnailsOptions {
   readonly cacheSize: number;
   /** The kinds of files that programs on this machine draw. Default: none. */
   readonly stills?: readonly StillKind[];
+  /** What the sandbox of these programs supports. Default: all of it. */
+  readonly protection?: SandboxProtection | undefined;
   /** Maximum parallel renders in this process. Eight times as many, and at least 64, can be queued. */
   readonly maxRenders: number;
   /** Maximum parallel child processes. Default: 1. */
@@ -204,13 +207,15 @@ class ThumbnailRenderer {
   readonly #renders: Semaphore;
   readonly #childProcesses: Semaphore;
   readonly #stills: readonly StillKind[];
+  readonly #protection: SandboxProtection | undefined;
 
   constructor(
-    { files, stills = [], maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions,
+    { files, stills = [], protection, maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions,
     { cache, limits }: { readonly cache: ThumbnailCache; readonly limits: RenderLimits },
   ) {
     this.#files = files;
     this.#stills = stills;
+    this.#protection = protection;
     this.#cache = cache;
     this.#limits = limits;
     this.#renders = createSemaphore({
@@ -257,7 +262,8 @@ class ThumbnailRenderer {
     if (cached) return copyOf(cached);
     const release = await this.#childProcesses.acquire(signal);
     try {
-      const still = await drawStill(source, file, { ...this.#limits, kind, signal, readTimeoutMs: READ_TIMEOUT_MS });
+      const options = { ...this.#limits, kind, protection: this.#protection, signal, readTimeoutMs: READ_TIMEOUT_MS };
+      const still = await drawStill(source, file, options);
       this.#cache.set(key, copyOf(still));
       return still;
     } finally {

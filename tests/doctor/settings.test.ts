@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { Finding } from '../../src/checks/check.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { describePrograms, SETTINGS_CHECKS } from '../../src/doctor/settings.ts';
+import { FULL_PROTECTION } from '../../src/thumbnails/sandbox.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 /** Runs one check as the doctor does. Returns undefined if it does not concern the settings. */
@@ -136,6 +137,13 @@ describe('The checks of the settings', () => {
     assert.equal(forbidden.status, 'warning');
     assert.match(forbidden.found, /sandbox does not start: bwrap: No permissions/);
     assert.match(forbidden.advice ?? '', /THUMBNAIL_PROGRAMS=false/);
+    const drawing = { kinds: ['pdf'], missing: [] } as const;
+    const full = describePrograms({ ...drawing, protection: FULL_PROTECTION });
+    assert.deepEqual([full.status, full.found], ['ok', 'PDFs have thumbnails.']);
+    const older = describePrograms({ ...drawing, protection: { ...FULL_PROTECTION, forbidsNamespaces: false } });
+    assert.deepEqual([older.status, older.found.includes('before 0.8')], ['ok', true]);
+    const weak = describePrograms({ ...drawing, protection: { ...FULL_PROTECTION, filtersCalls: false } });
+    assert.deepEqual([weak.status, weak.found.includes('does not filter system calls')], ['warning', true]);
   });
 
   it('report files of the service inside the served folder', async (t) => {
