@@ -83,8 +83,14 @@ function publishedManifest() {
   return {
     ...Object.fromEntries(KEPT.filter((key) => key in manifest).map((key) => [key, manifest[key]])),
     files: [...Object.keys(CONTENTS), SBOM, PROVENANCE],
-    dependencies: Object.fromEntries(INSTALLED.map((name) => [name, manifest.dependencies[name]])),
+    dependencies: installedOf(manifest.dependencies),
+    optionalDependencies: installedOf(manifest.optionalDependencies),
   };
+}
+
+/** @param {Record<string, string>} versions */
+function installedOf(versions) {
+  return Object.fromEntries(INSTALLED.filter((name) => name in versions).map((name) => [name, versions[name]]));
 }
 
 /** @param {string} folder the package */

@@ -6,11 +6,12 @@ import { collectPackages, readLockfile } from './lockfile.js';
  * package's dependencies from the project's lockfile, with their versions and checksums.
  */
 
-const { name, version, license, bin, engines, dependencies } = JSON.parse(
+const { name, version, license, bin, engines, dependencies, optionalDependencies } = JSON.parse(
   readFileSync(new URL('../package/package.json', import.meta.url), 'utf8'),
 );
 const { lockfileVersion, packages: all } = readLockfile();
-const packages = [...collectPackages(all, Object.keys(dependencies))].toSorted().map((path) => {
+const needed = Object.keys({ ...dependencies, ...optionalDependencies });
+const packages = [...collectPackages(all, needed)].toSorted().map((path) => {
   const {
     dev: _dev,
     devOptional: _devOptional,
@@ -19,7 +20,7 @@ const packages = [...collectPackages(all, Object.keys(dependencies))].toSorted()
   return [path, entry];
 });
 
-const root = { name, version, license, dependencies, bin, engines };
+const root = { name, version, license, dependencies, optionalDependencies, bin, engines };
 const lock = {
   name,
   version,

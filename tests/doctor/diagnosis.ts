@@ -21,7 +21,7 @@ export interface Diagnosis {
 }
 
 /** Checks whose result depends on the machine, for any store. */
-const OF_MACHINE = ['thumbnail-programs', 'open-files', 'disk-space', 'disk-kind', 'disk-copies'];
+const OF_MACHINE = ['thumbnail-programs', 'open-files', 'disk-space', 'disk-kind', 'disk-copies', 'disk-attributes'];
 
 /** Runs `holdall doctor` in this process. */
 export async function diagnose(

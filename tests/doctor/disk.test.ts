@@ -21,6 +21,7 @@ describe('holdall doctor on a disk', () => {
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
     assert.deepEqual(having('not tried'), ['url-live']);
     assert.equal(of('store-write').found, 'Wrote and read files of 0 bytes and 4 KiB.');
+    assert.match(of('disk-attributes').found, /^(Replaced files keep their ACLs|The file system has no )/);
     assert.match(of('probe-removed').found, /^Removed the probe folder "holdall-doctor-[\da-f]{16}\/"\.$/);
     assert.deepEqual(await inFolder(root), []);
   });

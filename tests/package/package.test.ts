@@ -65,12 +65,14 @@ describe('The package', () => {
     assert.equal(metadata.component.purl, `pkg:npm/${provenance.package}`);
     const purls = components.map(({ purl }) => purl);
     assert.equal(new Set(purls).size, purls.length);
-    const { dependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
+    const { dependencies, optionalDependencies } = JSON.parse(
+      await readFile(join(PACKAGE, 'package.json'), 'utf8'),
+    ) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
     const { src, web } = provenance.bundled;
     const contained = [...src, ...web].map((each) => each.package);
-    const installed = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
+    const installed = Object.entries({ ...dependencies, ...optionalDependencies }).map(
+      ([name, version]) => `${name}@${version}`,
+    );
     for (const name of [...contained, ...installed]) {
       const found = components.find(({ purl }) => decodeURIComponent(purl) === `pkg:npm/${name}`);
       assert.ok(found, name);

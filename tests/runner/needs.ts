@@ -32,6 +32,10 @@ interface Requirement {
 
 /** All needs. A test file declares its own: `export const needs: readonly Need[] = ['bucket'];`. */
 const NEEDS = {
+  acl: {
+    description: 'the programs for ACLs and extended attributes',
+    commands: { setfacl: 'acl', getfacl: 'acl', setfattr: 'attr', getfattr: 'attr' },
+  },
   apache2: { description: 'Apache', commands: { apache2: 'apache2' } },
   browser: {
     description: 'Chromium or its headless shell, and a Chinese font',

@@ -6,6 +6,8 @@ import { PLAIN_NAME, writeProbe } from '../../checks/probe.ts';
 import { exists, isStoreError, systemErrorCode } from '../../model/error.ts';
 import { childFile } from '../../model/path.ts';
 import type { BackendChecks, StoreCheck } from '../backend.ts';
+import { aclWithUser } from './acl.ts';
+import { ACCESS_ACL, hasAttributes, writeAttribute } from './extended-attributes.ts';
 import { isLocalFileSystem } from './file-system.ts';
 import type { DiskSettings } from './settings.ts';
 
@@ -108,7 +110,32 @@ const STORE_CHECKS: readonly StoreCheck<DiskSettings>[] = [
     },
     explain: () => 'Check the file system of DISK_ROOT.',
   },
+  {
+    name: 'disk-attributes',
+    needs: 'store-write',
+    writes: true,
+    async run({ opened, probe }) {
+      if (process.platform !== 'linux') return ok(`${NOT_KEPT} Holdall keeps them only on Linux.`);
+      if (!(await hasAttributes())) {
+        return warning(
+          `${NOT_KEPT} The package "koffi" can't be loaded.`,
+          'Install Holdall with its optional packages: npm ci --include=optional',
+        );
+      }
+      const path = join(opened.name, probe, PLAIN_NAME);
+      const kept = {
+        'extended attributes': await writeAttribute(path, 'user.holdall', Buffer.from('doctor')),
+        ACLs: await writeAttribute(path, ACCESS_ACL, aclWithUser(process.getuid?.() ?? 0)),
+      };
+      const refused = Object.entries(kept).flatMap(([kind, isKept]) => (isKept ? [] : [kind]));
+      if (refused.length === 0) return ok('Replaced files keep their ACLs and extended attributes.');
+      return ok(`The file system has no ${refused.join(' and no ')}.`);
+    },
+    explain: () => 'Check the file system of DISK_ROOT.',
+  },
 ];
+
+const NOT_KEPT = 'Replaced files lose their ACLs and extended attributes.';
 
 /** Type of a tmpfs file system in statfs(2) on Linux. */
 const TMPFS = 0x01021994;

@@ -80,7 +80,7 @@ export async function openDisk({
   const versions = new DiskVersions(root, temporary, versionsFolder);
   const expiry = new VersionExpiry(versions, temporary, versionsFolder);
   const writer = new DiskWriter(root, temporary, versions);
-  const uploads = new DiskUploads(root, writer, ownFolder);
+  const uploads = new DiskUploads(root, temporary, writer, ownFolder);
   const trash = new DiskTrash({ root, temporary, ownFolder, log });
   const files = new DiskFileOperations({ root, temporary, writer, versions, trash });
   const folders = new DiskFolderOperations({ root, temporary, trash, list, log });

@@ -156,7 +156,7 @@ export class DiskFileOperations {
       await this.#writer.requireWritable(file, condition);
       const stats = await copyOpenFile(version, copy);
       signal?.throwIfAborted();
-      return await this.#writer.commit({ path: copy, stats }, file, { condition, keep });
+      return await this.#writer.commit({ path: copy, stats, isCopy: true }, file, { condition, keep });
     } catch (error) {
       throw toStoreError(error, file);
     } finally {
@@ -177,7 +177,7 @@ export class DiskFileOperations {
       await this.#writer.requireWritable(to, condition);
       const stats = await copyOpenFile(source, copy);
       signal?.throwIfAborted();
-      return await this.#writer.commit({ path: copy, stats }, to, { condition, keep });
+      return await this.#writer.commit({ path: copy, stats, isCopy: true }, to, { condition, keep });
     } catch (error) {
       if (!replace && isStoreError(error, 'condition-failed')) throw alreadyExists(to, error);
       throw toStoreError(error, to);

@@ -9,6 +9,7 @@ import { findFolder, inParent, respellFolder } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { requireNoMounts } from './mount-points.ts';
+import { groupOfNewItems } from './permissions.ts';
 import { type DiskLog, isNameInUse } from './recovery.ts';
 import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
@@ -149,7 +150,9 @@ export class DiskFolderOperations {
       await this.#requireDestination(to, { replace });
       await this.#requireTransferable({ from, to, isCopy: true }, options);
       await mkdir(copy);
-      await copyTree({ root: this.#root, list: this.#list }, { from, to, copy }, options);
+      await using parent = await this.#root.openNearestParent(to);
+      const group = await groupOfNewItems(parent);
+      await copyTree({ root: this.#root, list: this.#list }, { from, to, copy, group }, options);
       options.signal?.throwIfAborted();
       await this.#renameTo(copy, to, { replace, keep });
     } catch (error) {

@@ -1,10 +1,12 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { chmod, chown, copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
 import { systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOf } from '../../model/presentation.ts';
 import type { FileEntry } from '../../model/store.ts';
+import { readAttributes } from './extended-attributes.ts';
 import { fdPath } from './folder.ts';
+import { copyPermissions } from './permissions.ts';
 
 /**
  * Returns the entry of a file, from its stats. The ETag combines the attributes that change with the content. Each
@@ -83,63 +85,19 @@ async function ignoreUnsupported(change: Promise<void>): Promise<void> {
   }
 }
 
-const METADATA_REFUSED = new Set(['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
-
 const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
 
 /**
- * Gives the file at `path`, which has these `stats`, the mode, owner and group of `model`: the file that it replaces. If
- * `model` is the folder of a new file, gives it the folder's group where the folder prescribes that (setgid). Does what the
- * process is permitted to do. Without the permission for the group, other members of the new group get no more than everyone.
- */
-export async function adoptMetadata(path: string, stats: BigIntStats, model: BigIntStats): Promise<void> {
-  if (model.isDirectory()) {
-    if (model.mode & SETGID) await isPermitted(chown(path, Number(stats.uid), Number(model.gid)));
-    return;
-  }
-  const [uid, gid] = [Number(model.uid), Number(model.gid)];
-  let hasGroup = stats.gid === model.gid;
-  if (stats.uid !== model.uid) hasGroup = (await isPermitted(chown(path, uid, gid))) || hasGroup;
-  if (!hasGroup) hasGroup = await isPermitted(chown(path, Number(stats.uid), gid));
-  // Without setuid and setgid, as after any write by a process that is not root.
-  const wanted = Number(model.mode) & 0o777;
-  const mode = hasGroup ? wanted : (wanted & 0o707) | (wanted & ((wanted & 0o007) << 3));
-  if (mode !== (Number(stats.mode) & 0o7777)) await isPermitted(chmod(path, mode));
-}
-
-/** The bit of a mode that gives new files in a folder its group. */
-const SETGID = 0o2000n;
-
-/** Returns whether the system permits a change of metadata and the file system supports it. */
-async function isPermitted(change: Promise<void>): Promise<boolean> {
-  try {
-    await change;
-    return true;
-  } catch (error) {
-    if (!METADATA_REFUSED.has(systemErrorCode(error) ?? '')) throw error;
-    return false;
-  }
-}
-
-/** Gives a folder or file the mode and the group of the one that it is a copy of, as far as that is permitted. */
-export async function copyModeAndGroup(path: string, source: BigIntStats): Promise<void> {
-  const { uid, gid, mode } = await lstat(path, { bigint: true });
-  const hasGroup = gid === source.gid || (await isPermitted(chown(path, Number(uid), Number(source.gid))));
-  const kept = source.isDirectory() ? 0o3777n : 0o777n;
-  const wanted = hasGroup ? source.mode & kept : source.mode & kept & ~SETGID & ~0o070n;
-  if ((mode & 0o7777n) !== wanted) await isPermitted(chmod(path, Number(wanted)));
-}
-
-/**
- * Copies an open file with its modification time, and makes the copy durable. Copies from its path on systems without
- * paths of file descriptors. Returns the stats of the copy.
+ * Copies an open file with its metadata, except the owner, and makes the copy durable. `group` replaces its group. Copies from
+ * its path on systems without paths of file descriptors. Returns the stats of the copy.
  */
 export async function copyOpenFile(
   { fd, path, stats }: { readonly fd: number; readonly path: string; readonly stats: BigIntStats },
   target: string,
+  group?: bigint,
 ): Promise<BigIntStats> {
   await copyContent(fd, path, stats, target);
-  await copyModeAndGroup(target, stats);
+  await copyPermissions(target, { stats, attributes: await readAttributes(fd) }, group);
   await using copy = await open(target, 'r');
   await ignoreUnsupported(setTimes(copy, dateOf(stats.mtimeNs)));
   await copy.datasync();

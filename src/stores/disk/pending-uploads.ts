@@ -12,7 +12,9 @@ import type {
   UploadDestination,
 } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
+import { UPLOADS_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
+import type { Temporary } from './temporary.ts';
 import { appendBody, type DiskWriter } from './write.ts';
 
 /** Opens the file of an upload to append to it. Other programs can have replaced it by a symbolic link. */
@@ -25,12 +27,14 @@ const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
 export class DiskUploads {
   readonly #root: Root;
   readonly #writer: DiskWriter;
+  readonly #temporary: Temporary;
   readonly #folder: string;
 
-  constructor(root: Root, writer: DiskWriter, ownFolder: string) {
+  constructor(root: Root, temporary: Temporary, writer: DiskWriter, ownFolder: string) {
     this.#root = root;
+    this.#temporary = temporary;
     this.#writer = writer;
-    this.#folder = join(ownFolder, 'uploads');
+    this.#folder = join(ownFolder, UPLOADS_FOLDER);
   }
 
   /** Fulfils the contract of `Store.createUpload`. */
@@ -38,6 +42,7 @@ export class DiskUploads {
     await this.#writer.requireWritable(file, condition);
     try {
       await this.#root.requireSame();
+      await this.#temporary.withoutDefaultAcl();
       const created = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       if (created !== undefined) await this.#root.syncOwnFolder(dirname(this.#folder));
       const syscalls = this.#root.system.sync;

@@ -4,6 +4,9 @@ import { foldNames } from '../../model/name-comparison.ts';
 /** Holdall's own folder in the root. It is never listed and never addressable. */
 export const RESERVED_FOLDER = '.holdall';
 
+/** The folder in `RESERVED_FOLDER` with the content of unfinished uploads. */
+export const UPLOADS_FOLDER = 'uploads';
+
 const FOLDED = foldNames(RESERVED_FOLDER);
 
 /**

@@ -217,14 +217,18 @@ export class Root {
     return this.makeFolder(parentOf(path));
   }
 
-  /** Throws the error of `makeParent` if something else has the name of a missing parent. Creates nothing. */
-  async requireFreeParents(path: FilePath | FolderPath): Promise<void> {
+  /**
+   * Opens the nearest existing folder above a path. Throws the error of `makeParent` if something else has the name of a
+   * missing parent. Creates nothing.
+   */
+  async openNearestParent(path: FilePath | FolderPath): Promise<Folder> {
     await this.#requireUsable(path);
-    for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
-      await using parent = await undefinedIfNotFound(this.openFolder(parentOf(folder)));
-      const found = await parent?.find(nameOf(folder));
+    for (let folder = parentOf(path); ; folder = parentOf(folder)) {
+      const opened = folder === ROOT ? await this.openFolder(ROOT) : await undefinedIfNotFound(this.openFolder(folder));
+      if (opened) return opened;
+      await using above = await undefinedIfNotFound(this.openFolder(parentOf(folder)));
+      const found = await above?.find(nameOf(folder));
       if (found && !found.isDirectory()) throw kindConflict(folder);
-      if (parent) return;
     }
   }
 

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import type { BigIntStats } from 'node:fs';
 import { lstat, mkdir, open, opendir, readdir, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
@@ -9,9 +8,11 @@ import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/e
 import { type FilePath, type FolderPath, isFolder, isName, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
+import { readAttributes } from './extended-attributes.ts';
 import { openDirHandle } from './folder.ts';
-import { copyModeAndGroup, copyOpenFile } from './metadata.ts';
+import { copyOpenFile } from './metadata.ts';
 import { mountPointsIn } from './mount-points.ts';
+import { copyPermissions, type Permissions } from './permissions.ts';
 import { isStagingName } from './reserved-names.ts';
 import { FILE_FLAGS, type OpenFile, type Root } from './root.ts';
 
@@ -19,12 +20,12 @@ import { FILE_FLAGS, type OpenFile, type Root } from './root.ts';
 const COPY_CONCURRENCY = 4;
 
 /**
- * Copies everything below `from` into the folder at the absolute path `copy` and makes it durable. Call
- * `requireTransferable` before: this fails in the middle.
+ * Copies everything below `from` into the folder at the absolute path `copy` and makes it durable. `group` replaces the
+ * groups of all items. Call `requireTransferable` before: this fails in the middle.
  */
 export async function copyTree(
   { root, list }: { root: Root; list: Store['list'] },
-  { from, to, copy }: { from: FolderPath; to: FolderPath; copy: string },
+  { from, to, copy, group }: { from: FolderPath; to: FolderPath; copy: string; group: bigint | undefined },
   { signal, ...reporting }: Reporting & Cancellable,
 ): Promise<void> {
   const progress = new ProgressCounter(reporting);
@@ -33,7 +34,7 @@ export async function copyTree(
       await using source = await openIfPresent(root, file.path);
       // Another request has deleted or moved the file since its folder was listed.
       if (!source) return;
-      await copyOpenFile(source, join(copy, file.path.slice(from.length)));
+      await copyOpenFile(source, join(copy, file.path.slice(from.length)), group);
     } catch (error) {
       throw toStoreError(error, file.path);
     }
@@ -43,10 +44,10 @@ export async function copyTree(
     rebase(entry.path, from, to);
     if (entry.kind === 'file') await copyOne(entry);
   };
-  const folders: { readonly path: string; readonly stats: BigIntStats }[] = [];
+  const folders: (Permissions & { readonly path: string })[] = [];
   const noteFolder = async (path: string, folder: FolderPath) => {
     await using source = await root.openFolder(folder);
-    folders.push({ path, stats: await source.stats() });
+    folders.push({ path, stats: await source.stats(), attributes: await readAttributes(source.at('.')) });
   };
   // The walk returns each folder before its files, so that folders are created before files are copied into them.
   const entries = async function* () {
@@ -59,10 +60,10 @@ export async function copyTree(
       yield entry;
     }
   };
-  await concurrently(entries(), COPY_CONCURRENCY, copyEntry, signal);
   await noteFolder(copy, from);
-  // Last: a folder can forbid changes.
-  for (const { path, stats } of folders) await copyModeAndGroup(path, stats);
+  await concurrently(entries(), COPY_CONCURRENCY, copyEntry, signal);
+  // Last, and those of a folder after all in it: a folder can forbid changes.
+  for (const { path, ...permissions } of folders.toReversed()) await copyPermissions(path, permissions, group);
   await syncFolders(copy);
 }
 

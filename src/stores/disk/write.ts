@@ -19,7 +19,8 @@ import { findFile, renameTemporaryToNew, renameToNew } from './atomic-rename.ts'
 import type { MaybePromise } from './blocking-budget.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { adoptMetadata, copyOpenFile, entryOf, setModified } from './metadata.ts';
+import { copyOpenFile, entryOf, setModified } from './metadata.ts';
+import { adoptPermissions, inheritPermissions, type StagedFile } from './permissions.ts';
 import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
 import type { Syscalls } from './syscalls.ts';
@@ -27,12 +28,6 @@ import type { Temporary } from './temporary.ts';
 import type { DiskVersions } from './versions.ts';
 
 type CommitOptions = WriteOptions & Keeping;
-
-/** A durable temporary file with its stats. */
-export interface StagedFile {
-  readonly path: string;
-  readonly stats: BigIntStats;
-}
 
 /** Maximum body size in bytes that is written to a temporary file without a prior check of the destination. */
 const MAX_UNCHECKED_BODY_BYTES = 64 * 1024;
@@ -119,7 +114,7 @@ export class DiskWriter {
       if (!isStoreError(translated, 'not-found')) throw translated;
       requireCondition(file, undefined, condition);
       // `commit` creates a missing folder.
-      await this.#root.requireFreeParents(file);
+      await using _parent = await this.#root.openNearestParent(file);
     }
   }
 
@@ -198,9 +193,11 @@ export class DiskWriter {
     try {
       const present = await findFile(folder, file);
       await using copy = isOnOtherFileSystem ? await copyInto(folder, staged) : undefined;
-      const { path, stats } = copy ?? staged;
-      await adoptMetadata(path, stats, present ?? (await folder.stats()));
+      const source = copy ? { ...staged, ...copy } : staged;
+      const { path, stats } = source;
       const target = folder.at(nameOf(file));
+      if (present) await adoptPermissions(source, { path: target, stats: present });
+      else await inheritPermissions(source, folder);
       let syncVersion: (() => Promise<void>) | undefined;
       if (condition === 'absent') {
         if (present) throw preconditionFailed(file);
