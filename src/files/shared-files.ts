@@ -49,6 +49,7 @@ export class SharedFiles implements Required<Files> {
       return {
         entries: page.entries.map((entry) => this.#relativeEntry(entry)),
         ...(page.cursor !== undefined && { cursor: cursors.seal(page.cursor) }),
+        ...(page.omitted && { omitted: page.omitted }),
       };
     });
   }

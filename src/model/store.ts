@@ -32,6 +32,8 @@ export interface FileEntry {
   readonly changed?: Date;
   /** The media type with its parameters. */
   readonly type: string;
+  /** Whether the store might not be permitted to read the file, so that `stat` has to find out. Only in listings. */
+  readonly mayBeUnreadable?: true;
   /**
    * The coding of the stored bytes, if other programs stored them compressed (`Content-Encoding`). Size, ETag and ranges are
    * those of the stored bytes. Absent in listings.
@@ -52,6 +54,11 @@ export interface Listing {
   readonly entries: readonly Entry[];
   /** The start of the next page; absent on the last page. Only the store interprets it. */
   readonly cursor?: string;
+  /**
+   * Names of files and folders that the listing omits because no path can name them, for people: what is not UTF-8 is
+   * replaced. Each of them is on one page, at most `MAX_OMITTED_NAMES` per page.
+   */
+  readonly omitted?: readonly string[];
 }
 
 /** An open file. Its body is the range `range`, or the whole file if `range` is absent. */
@@ -632,6 +639,9 @@ export interface ExpiredVersions {
   readonly remaining: number;
   readonly bytes: number;
 }
+
+/** Maximum number of omitted names on one page of a listing. */
+export const MAX_OMITTED_NAMES = 1000;
 
 /** Maximum and default number of entries on one page of a listing. */
 export const MAX_PAGE = 1000;

@@ -80,8 +80,11 @@ class ArchiveReader {
     if (this.#output.overlaps(offset, dataStart)) this.#output.add(localHeader(entry), offset);
     if (entry.size === 0) return;
     const isWhole = this.#output.start <= dataStart && this.#output.end >= dataEnd;
-    const small = isWhole ? await ahead.take(index) : undefined;
-    if (small) {
+    const text = this.#archive.textOf(index);
+    const small = isWhole && !text ? await ahead.take(index) : undefined;
+    if (text) {
+      if (this.#output.overlaps(dataStart, dataEnd)) this.#output.add(text, dataStart);
+    } else if (small) {
       this.#noteWhole(index, crc32(small));
       this.#output.add(small, dataStart);
     } else {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { quoted, StoreError } from '../model/error.ts';
 import type { FilePath, FolderPath } from '../model/path.ts';
 import {
@@ -58,6 +59,8 @@ export class Archive {
   #contentBytes = 0;
   #directoryBytes = 0;
   #etag: string | undefined;
+  /** The content of the only entry that is not a file of the store. */
+  #text: { readonly index: number; readonly bytes: Buffer } | undefined;
 
   /** Calls `reserve` before it allocates memory. That can throw to refuse the archive. */
   constructor(reserve: (bytes: number) => void = () => {}) {
@@ -102,6 +105,21 @@ export class Archive {
     this.#contentBytes = entry.end;
     this.#directoryBytes += centralHeaderBytes(entry, entry.offset);
     this.#length++;
+  }
+
+  /** Adds a file with this content, which is not in the store. Call at most once. */
+  addText(name: string, text: string): void {
+    const bytes = Buffer.from(text);
+    this.#reserve(bytes.length);
+    this.#text = { index: this.#length, bytes };
+    const etag = createHash('sha256').update(bytes).digest('base64url');
+    this.add({ path: name as FilePath, name, etag, size: bytes.length, modified: null });
+    this.setCrc(this.#text.index, crc32(bytes));
+  }
+
+  /** Returns the content of the entry that `addText` added; undefined for all others. */
+  textOf(index: number): Buffer | undefined {
+    return this.#text?.index === index ? this.#text.bytes : undefined;
   }
 
   entry(index: number): ArchivedEntry {

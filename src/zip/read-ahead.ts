@@ -59,7 +59,7 @@ export class ReadAhead {
     const end = Math.min(this.#end, from + MAX_DISTANCE);
     for (; this.#next < end && this.#reads.size < MAX_FILES; this.#next++) {
       const size = this.#archive.sizeOf(this.#next);
-      if (size === 0 || size > MAX_FILE_BYTES) continue;
+      if (size === 0 || size > MAX_FILE_BYTES || this.#archive.textOf(this.#next)) continue;
       if (this.#bytes + size > MAX_BYTES) return;
       void this.#start(this.#next, size);
     }

@@ -5,6 +5,7 @@ import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, isWithin, nameOf, parentOf, ROOT } from '../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Listing } from '../model/store.ts';
 import { Archive, MAX_ENTRIES, tooManyEntries } from './archive.ts';
+import { MissingItems } from './missing-items.ts';
 import { FolderNames } from './safe-names.ts';
 
 /** What an archive needs of the files of a user. */
@@ -24,6 +25,9 @@ const MAX_WAITING_ENTRIES = 1000;
 /** Names of a selection that block the process at most. */
 const NAMES_PER_TURN = 2000;
 
+/** The name of the list of missing items, unless a file has it. */
+const MISSING_NAME = 'Missing files.txt';
+
 /** A folder to add, with its path in the archive: empty, or with a trailing `/`. */
 interface PendingFolder {
   readonly path: FolderPath;
@@ -33,7 +37,8 @@ interface PendingFolder {
 /**
  * Returns the layout of an archive of these files and folders, with everything in the folders that the user may see. The
  * names are relative to the folder that contains all `paths`, and safe to extract on any system. Folders without
- * content are entries of their own. Equal content results in an equal archive.
+ * content are entries of their own. Equal content results in an equal archive. What the store can't read or name is
+ * listed in a text file at the end.
  *
  * Throws `not-found` if one of `paths` does not exist, `AccessDenied` if the user may not read it, and `zip-too-large`.
  */
@@ -44,11 +49,19 @@ export async function buildArchive(
 ): Promise<Archive> {
   const archive = new Archive(reserve);
   const selected = withoutContained(paths);
-  const names = new SelectionNames(commonParent(selected));
+  const topNames = new FolderNames();
+  const names = new SelectionNames(commonParent(selected), topNames);
+  const missing = new MissingItems();
   const folders: (PendingFolder | undefined)[] = [];
   let nextPause = NAMES_PER_TURN;
   const options = signal ? { signal } : {};
-  const find = async (path: FilePath | FolderPath) => (isFolder(path) ? undefined : files.stat(path, options));
+  const find = async (path: FilePath | FolderPath) => {
+    if (isFolder(path)) return undefined;
+    return files.stat(path, options).catch((error: unknown) => {
+      if (selected.length === 1) throw error;
+      return void missing.addUnreadable(path, error);
+    });
+  };
   for await (const { item: path, found: file } of mapAhead(each(selected), AHEAD, find)) {
     if (file) addFile(archive, file, names.of(file.path));
     else if (isFolder(path)) folders.push({ path, name: path === ROOT ? '' : `${names.of(path)}/` });
@@ -56,7 +69,8 @@ export async function buildArchive(
     nextPause = names.count + NAMES_PER_TURN;
     await nextTurn();
   }
-  await addFolders(archive, { files, requested: new Set(selected), options, folders });
+  await addFolders(archive, { files, requested: new Set(selected), options, folders, topNames, missing });
+  if (missing.text !== undefined) archive.addText(topNames.add(MISSING_NAME), missing.text);
   return archive;
 }
 
@@ -113,8 +127,9 @@ class SelectionNames {
   readonly #parents: [ParentFolder, ...ParentFolder[]];
   #count = 0;
 
-  constructor(base: FolderPath) {
-    this.#parents = [{ path: base, name: '', names: new FolderNames() }];
+  /** `names` are those in the base. */
+  constructor(base: FolderPath, names: FolderNames) {
+    this.#parents = [{ path: base, name: '', names }];
   }
 
   /** The number of names so far. */
@@ -157,6 +172,9 @@ interface Walk {
   readonly options: Cancellable;
   /** Grows during the walk. Folders that were added are undefined. */
   readonly folders: (PendingFolder | undefined)[];
+  /** The names at the top of the archive. */
+  readonly topNames: FolderNames;
+  readonly missing: MissingItems;
 }
 
 /** Adds folders and everything in them, level by level. Requests the first pages of the next folders in advance. */
@@ -192,11 +210,12 @@ async function addFolder(
   { path, name }: PendingFolder,
   walk: Walk & { readonly page: Listing | undefined },
 ): Promise<void> {
-  const { folders } = walk;
-  const names = new FolderNames();
+  const { folders, missing } = walk;
+  const names = name === '' ? walk.topNames : new FolderNames();
   let { page } = walk;
   if (page?.entries.length === 0 && name !== '') archive.add({ path, name, etag: '', size: 0, modified: null });
   while (page) {
+    for (const omitted of page.omitted ?? []) missing.addUnnameable(path + omitted);
     for (const entry of await withSizes(walk, page.entries)) {
       const child = name + names.add(nameOf(entry.path));
       if (entry.kind === 'file') addFile(archive, entry, child);
@@ -209,28 +228,41 @@ async function addFolder(
   }
 }
 
-/** Returns the entries with the sizes of their contents, without files that were removed since. */
-async function withSizes({ files, options }: Walk, entries: readonly Entry[]): Promise<readonly Entry[]> {
-  const isCertain = (entry: Entry) => entry.kind === 'folder' || (files.isSizeCertain?.(entry) ?? true);
+/**
+ * Returns the entries with the sizes of their contents, without files that were removed since. Adds files that the store
+ * can't read to `missing` instead.
+ */
+async function withSizes({ files, options, missing }: Walk, entries: readonly Entry[]): Promise<readonly Entry[]> {
+  const isCertain = (entry: Entry) =>
+    entry.kind === 'folder' || (!entry.mayBeUnreadable && (files.isSizeCertain?.(entry) ?? true));
   if (entries.every(isCertain)) return entries;
-  const complete = async (entry: Entry) =>
-    isCertain(entry) ? entry : undefinedIfNotFound(files.stat(entry.path as FilePath, options));
+  const complete = async (entry: Entry) => {
+    if (isCertain(entry)) return entry;
+    const { path } = entry as FileEntry;
+    return undefinedIfNotFound(files.stat(path, options)).catch((error: unknown) => {
+      return void missing.addUnreadable(path, error);
+    });
+  };
   const completed: Entry[] = [];
   for await (const { found } of mapAhead(each(entries), AHEAD, complete)) if (found) completed.push(found);
   return completed;
 }
 
-/** Returns a page of a folder; undefined if the folder was deleted after its parent was listed. */
+/**
+ * Returns a page of a folder; undefined if the folder was deleted after its parent was listed, or if the store can't read
+ * it.
+ */
 async function listPage(
-  { files, requested, options }: Walk,
+  { files, requested, options, missing }: Walk,
   path: FolderPath,
   cursor?: string,
 ): Promise<Listing | undefined> {
   try {
     return await files.list(path, { ...options, ...(cursor !== undefined && { cursor }) });
   } catch (error) {
+    if (requested.size === 1 && requested.has(path)) throw error;
     if (!requested.has(path) && isStoreError(error, 'not-found')) return undefined;
-    throw error;
+    return void missing.addUnreadable(path, error);
   }
 }
 

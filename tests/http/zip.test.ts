@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { StoreError } from '../../src/model/error.ts';
 import { parseFile } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { until } from '../../testing/until.ts';
@@ -232,6 +233,35 @@ describe('Permissions of ZIP archives', () => {
     guarded.grant(grant('a/', ['write', 'manage']));
     // As in a listing: the user may see the folder, and nothing in it.
     assert.deepEqual(contentsOf(await guarded.asAnn('/-/zip/a/')), { 'a/': '' });
+  });
+
+  it('list missing items only for users who may read their folder', async () => {
+    const hidden = await startGuardedService(memory, {
+      wrap: (store) => ({
+        ...store,
+        list: async (folder, options) => {
+          if (folder === 'a/private/sealed/') throw new StoreError('denied', 'Denied.');
+          const page = await store.list(folder, options);
+          return folder === 'a/private/' ? { ...page, omitted: ['line\nfeed'] } : page;
+        },
+      }),
+    });
+    try {
+      await hidden.plant({ 'a/1': '1', 'a/private/2': '2', 'a/private/sealed/3': '3' });
+      hidden.grant(grant('a/', ['read']), grant('a/private/', []));
+      assert.deepEqual(contentsOf(await hidden.asAnn('/-/zip/a/')), { 'a/1': '1' });
+      hidden.grant(grant('a/', ['read']));
+      assert.deepEqual(contentsOf(await hidden.asAnn('/-/zip/a/')), {
+        'a/1': '1',
+        'a/private/2': '2',
+        'Missing files.txt':
+          'This archive is incomplete. Holdall could not read:\n\n' +
+          '"a/private/line\\nfeed": its name is not valid, or its path is too long\n' +
+          '"a/private/sealed/": the service has no permission\n',
+      });
+    } finally {
+      await hidden.stop();
+    }
   });
 
   it('have another ETag for a user who may read less', async () => {

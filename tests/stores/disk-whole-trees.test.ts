@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
+import { createFiles } from '../../src/files/files.ts';
 import { createFolderOperations } from '../../src/files/folder-operations.ts';
 import { newKeptId } from '../../src/model/kept-ids.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
+import { archiveStream } from '../../src/zip/archive-stream.ts';
+import { Checksums } from '../../src/zip/checksums.ts';
+import { buildArchive } from '../../src/zip/walk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { file, folder, plant, silentLog, treeOf, upload } from '../contract/bytes.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 
 const keep = { replace: false };
 
@@ -18,7 +24,7 @@ async function open(t: TestContext) {
   return { store, folders: createFolderOperations(store), root, temporaryFiles };
 }
 
-/** Locks and markers of running processes are no left-overs. */
+/** The locks and markers of running processes remain. */
 const isContent = (name: string) => name.includes('/');
 
 /** Runs a task as another user, because root can read everything. */
@@ -81,13 +87,61 @@ describe('A copy of a folder on a disk', () => {
     });
   }
 
-  it('still leaves out symbolic links and temporary files', async (t) => {
+  it('still skips symbolic links and temporary files', async (t) => {
     const { store, folders, root } = await open(t);
     await plant(store, { 'a/1': '1' });
     await symlink('1', join(root, 'a/link\n'));
     await writeFile(join(root, 'a/.holdall~01234567-89ab-cdef-0123-456789abcdef'), 'x');
     await folders.copyFolder(folder('a'), folder('new'), keep);
     assert.deepEqual(await readdir(join(root, 'new')), ['1']);
+  });
+});
+
+describe('A ZIP archive of a disk', () => {
+  it('lists what the service can not read or name, and has the rest', async (t) => {
+    const { store, root } = await open(t);
+    await plant(store, { 'a/1': '1', 'a/closed/2': '2', 'a/secret': 'secret', 'a/Missing files.txt': 'own' });
+    await mkdir(join(root, 'a/line\nfeed'));
+    await writeFile(Buffer.concat([Buffer.from(join(root, 'a/c')), Buffer.from([0xff])]), 'x');
+    await symlink('1', join(root, 'a/link'));
+    for (const path of ['a/closed', 'a/secret']) await chmod(join(root, path), 0);
+    const files = createFiles(store, { presignExpires: 60 });
+    const zip = async (path: string) => {
+      const archive = await buildArchive(files, [folder(path)]);
+      const options = { files, checksums: new Checksums(), signal: AbortSignal.timeout(60_000) };
+      const whole = await buffer(archiveStream(archive, options));
+      assert.equal(whole.length, archive.size);
+      const range = { start: Math.floor(whole.length / 2), end: whole.length - 1 };
+      const end = await buffer(archiveStream(await buildArchive(files, [folder(path)]), { ...options, range }));
+      assert.ok(end.equals(whole.subarray(range.start)));
+      return Object.fromEntries(parseArchive(whole).map(({ name, content }) => [name, content.toString()]));
+    };
+    const list = [
+      'This archive is incomplete. Holdall could not read:',
+      '',
+      '"a/closed/": the service has no permission',
+      '"a/c\ufffd": its name is not valid, or its path is too long',
+      String.raw`"a/line\nfeed": its name is not valid, or its path is too long`,
+      '"a/secret": the service has no permission',
+      '',
+    ].join('\n');
+    await asOther(root, async () => {
+      assert.deepEqual(await zip('a'), { 'a/1': '1', 'a/Missing files.txt': 'own', 'Missing files.txt': list });
+      await assert.rejects(zip('a/closed'), { code: 'denied' });
+      await assert.rejects(buildArchive(files, [file('a/secret')]), { code: 'denied', message: /"a\/secret"/ });
+      const archive = await buildArchive(files, [file('a/1'), file('a/secret')]);
+      assert.equal(archive.length, 2);
+    });
+    for (const path of ['a/closed', 'a/secret']) await chmod(join(root, path), 0o755);
+    // A file at the top has the name already.
+    await rename(join(root, 'a/Missing files.txt'), join(root, 'Missing files.txt'));
+    assert.deepEqual(Object.keys(await zip('')).toSorted(), [
+      'Missing files (2).txt',
+      'Missing files.txt',
+      'a/1',
+      'a/closed/2',
+      'a/secret',
+    ]);
   });
 });
 

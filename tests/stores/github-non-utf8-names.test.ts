@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ROOT } from '../../src/model/path.ts';
 import type { Content, TestRepository } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
@@ -45,6 +46,14 @@ describe('A name that is not UTF-8, and the name that the host returns in its pl
     assert.equal(await repository.git('show', 'main:f/\ufffd.t'), 'no conflict');
     await store.remove(file('a'));
     assert.ok((await quotedPaths(repository)).includes(RAW));
+  });
+
+  it('are omitted from listings, which name them', async (t) => {
+    const { store } = await openRepository(t, {
+      files: new Map<string | Buffer, Content>([...files, ['line\nfeed/b', 'b']]),
+    });
+    const { entries, omitted } = await store.list(ROOT);
+    assert.deepEqual([entries.map(({ path }) => path), omitted], [['a'], ['line\nfeed', '\ufffd.t']]);
   });
 
   it('keep their folder from being deleted as empty', async (t) => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
 import { newKeptId } from '../../src/model/kept-ids.ts';
 import { encodeCursor } from '../../src/model/page.ts';
+import { ROOT } from '../../src/model/path.ts';
 import type { Entry } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put, transfersOf } from '../../testing/servers/objects.ts';
@@ -284,6 +285,7 @@ describe('Keys that are not valid paths', () => {
       warnings.map(({ details }) => details),
       [{ folder: '', omitted: 3 }],
     );
+    assert.deepEqual((await store.list(ROOT)).omitted, ['c%FF', 'e%C3/', 'b'.repeat(1025)]);
   });
 
   it('keep their folder in existence, so it can be removed', async (t) => {

@@ -45,6 +45,7 @@ const RESPONSES = {
 const DESCRIPTION =
   'Creates the archive while it is sent, without compression. `Content-Length` and a strong `ETag` are known in advance. ' +
   'An interrupted download can be resumed with `Range` and `If-Range`. What the user may not read is omitted. ' +
+  'A text file at the end lists what the store could not read. ' +
   'If a file changes during the download, the connection closes before the end.';
 
 /** Registers the routes that send files and folders as one ZIP archive. The scope must parse JSON bodies. */

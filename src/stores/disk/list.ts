@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../concurrency/single-flight.ts';
 import { type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../model/path.ts';
-import type { Store } from '../../model/store.ts';
+import { MAX_OMITTED_NAMES, type Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { RecentPages } from './recent-pages.ts';
@@ -21,14 +21,15 @@ export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['lis
   return async (path, { cursor, limit } = {}) => {
     try {
       await using folder = await root.openFolder(path);
-      const { names, omitted } = await readCachedChildren(folder, path);
+      const { names, omitted, omittedNames } = await readCachedChildren(folder, path);
       if (omitted > 0) {
         log.warn('A listing omits entries that no path can name, or that are neither files nor folders.', {
           folder: path,
           omitted,
         });
       }
-      return await pages.list(folder, path, names, { cursor, limit });
+      const page = await pages.list(folder, path, names, { cursor, limit });
+      return omittedNames.length > 0 && cursor === undefined ? { ...page, omitted: omittedNames } : page;
     } catch (error) {
       throw toStoreError(error, path);
     }
@@ -41,6 +42,8 @@ export interface Children {
   readonly names: PackedNames;
   /** Number of omitted entries. */
   readonly omitted: number;
+  /** The names of omitted files and folders, at most `MAX_OMITTED_NAMES`. */
+  readonly omittedNames: readonly string[];
 }
 
 /** Maximum bytes of cached names, of all folders: some two million names. */
@@ -92,15 +95,19 @@ const LARGE_FOLDER_BYTES = 256 * 1024;
 async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
   const names: string[] = [];
   let omitted = 0;
+  const omittedNames: string[] = [];
   await folder.readNames(options, (entry) => {
     const name = entry.name.toString();
     if ((path === ROOT && name === RESERVED_FOLDER) || isStagingName(name)) return;
     const isAddressable = isUtf8(entry.name) && !(path === ROOT && isReservedName(name));
     const suffix = isAddressable ? suffixOfChild(path, name, entry) : undefined;
-    if (suffix === undefined) omitted++;
-    else names.push(entry.name.toString('latin1') + suffix);
+    if (suffix === undefined) {
+      omitted++;
+      const isItem = entry.isFile() || entry.isDirectory();
+      if (isItem && omittedNames.length < MAX_OMITTED_NAMES) omittedNames.push(name);
+    } else names.push(entry.name.toString('latin1') + suffix);
   });
-  return { names: await packNames(names), omitted };
+  return { names: await packNames(names), omitted, omittedNames: omittedNames.toSorted() };
 }
 
 /** Returns the suffix of an entry's name in its path: `/` for a folder. Undefined if no path can name the entry. */

@@ -85,7 +85,7 @@ export async function contentOf(
       if (!resolved) onWhole?.(bytes);
       return new BufferedContent(file, resolved, bytes);
     }
-    body = streamOf(opened, part);
+    body = streamOf(opened, part, file.path);
     return { file, range: resolved, body };
   } catch (error) {
     throw toStoreError(error, file.path);
@@ -120,7 +120,7 @@ async function readPart(file: OpenFile, { start, end }: ResolvedRange): Promise<
  * Returns a stream of a part of a file, which closes the file when it ends or is destroyed. Recycled chunks are reused
  * for later reads.
  */
-function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readable {
+function streamOf(file: OpenFile, { start, end }: ResolvedRange, path: FilePath): Readable {
   let position = start;
   let slowestMs = 0;
   const recycled: Buffer[] = [];
@@ -148,7 +148,7 @@ function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readable {
     read() {
       reading = next().then(
         (chunk) => void this.push(chunk),
-        (error: unknown) => void this.destroy(asError(error)),
+        (error: unknown) => void this.destroy(asError(toStoreError(error, path))),
       );
     },
     destroy(error, callback) {

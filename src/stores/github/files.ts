@@ -11,7 +11,16 @@ import {
   withoutSlash,
 } from '../../model/path.ts';
 import { resolveRange } from '../../model/range.ts';
-import type { Cancellable, Content, Entry, FileEntry, Keeping, Store, WriteCondition } from '../../model/store.ts';
+import {
+  type Cancellable,
+  type Content,
+  type Entry,
+  type FileEntry,
+  type Keeping,
+  MAX_OMITTED_NAMES,
+  type Store,
+  type WriteCondition,
+} from '../../model/store.ts';
 import { notFound, requireEtag, requireSize } from '../../model/store-errors.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
 import type { LfsObject, LfsObjects } from './blobs/lfs.ts';
@@ -107,7 +116,8 @@ export function createReader(
       const tree = (await treesTo(snapshot, folder, { signal }))?.at(-1);
       if (!tree) throw notFound(folder);
       const { items, cursor } = pageOf(folder, sortedEntriesOf(tree, folder), page, ({ path }) => path);
-      return { entries: items, cursor };
+      const omitted = page.cursor === undefined ? omittedFrom(tree, folder) : [];
+      return { entries: items, cursor, ...(omitted.length > 0 && { omitted }) };
     },
 
     stat: async (file, options) => (await find(file, options)).file,
@@ -126,6 +136,15 @@ function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
     if (below !== undefined && name !== MARKER) entries.push({ kind: 'folder', path: below });
   }
   return entries.toSorted((left, right) => comparePaths(left.path, right.path));
+}
+
+/** Returns the names of files and folders that no path can name. */
+function omittedFrom({ entries, nonUtf8Names }: Tree, folder: FolderPath): string[] {
+  const isOmitted = ([name, entry]: [string, TreeEntry]) =>
+    (isFile(entry) && foundFile(folder, name) === undefined) ||
+    (isFolder(entry) && foundFolder(folder, name) === undefined);
+  const invalid = [...entries].filter(isOmitted).map(([name]) => name);
+  return [...invalid, ...nonUtf8Names].slice(0, MAX_OMITTED_NAMES);
 }
 
 /** Caches the last result per tree, because clients request the pages of a folder one after the other. */

@@ -1,6 +1,6 @@
 import { decodeCursor, encodeCursor, invalidCursor, type ListingPosition } from '../../model/page.ts';
 import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../model/path.ts';
-import type { Cancellable, Entry, Store } from '../../model/store.ts';
+import { type Cancellable, type Entry, MAX_OMITTED_NAMES, type Store } from '../../model/store.ts';
 import { notFound } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
@@ -36,7 +36,7 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
     let position = cursor === undefined ? undefined : decodeCursor(cursor, folder);
     const isFirst = position === undefined;
     const found: Entry[] = [];
-    let omitted = 0;
+    const omitted: string[] = [];
     for (let pages = 1; ; pages++) {
       const page = await readPage(bucket, {
         prefix: folder,
@@ -50,13 +50,17 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
       });
       const added = addEntries(found, page, folder, entries);
       if (isFirst && pages === 1 && added.isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
-      omitted += added.omitted;
+      omitted.push(...added.omitted);
       position = page.next;
       // Omitted keys, such as the folder marker, make a page short. Fill it with a limited number of further requests.
       if (position && found.length < limit && pages < MAX_COMBINED_PAGES) continue;
-      if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, omitted });
+      if (omitted.length > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, omitted: omitted.length });
       entries.rememberPage(found);
-      return { entries: found, cursor: position && encodeCursor(position) };
+      return {
+        entries: found,
+        cursor: position && encodeCursor(position),
+        ...(omitted.length > 0 && { omitted: omitted.slice(0, MAX_OMITTED_NAMES) }),
+      };
     }
   };
 }
@@ -173,23 +177,23 @@ function canContinue(position: ListingPosition | undefined, next: ListingPositio
 const startAfter = (last: Key, delimiter: '/' | undefined): Key =>
   delimiter !== undefined && last.endsWith(delimiter) ? `${last}\u{10ffff}` : last;
 
-/** Adds the entries of a page to `listed`. Returns how many keys it omitted, and whether the page was empty. */
+/** Adds the entries of a page to `listed`. Returns the names that it omitted, and whether the page was empty. */
 function addEntries(listed: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
   const found: Entry[] = [];
-  let omitted = undecodable.length;
-  const add = (entry: Entry | undefined) => {
+  const omitted = undecodable.map((key) => key.slice(key.lastIndexOf('/', key.length - 2) + 1));
+  const add = (entry: Entry | undefined, key: Key) => {
     if (entry) found.push(entry);
-    else omitted++;
+    else omitted.push(key.slice(folder.length));
   };
   for (const object of objects) {
     if ((object.key === folder && isEmptyMarker(object)) || isOwn(object.key)) continue;
     const path = foundFile(folder, object.key.slice(folder.length));
-    add(path && entries.listed(path, object));
+    add(path && entries.listed(path, object), object.key);
   }
   for (const key of prefixes) {
     if (isOwn(key)) continue;
     const path = foundFolder(folder, key.slice(folder.length, -1));
-    add(path && { kind: 'folder', path });
+    add(path && { kind: 'folder', path }, key);
   }
   found.sort((left, right) => comparePaths(left.path, right.path));
   listed.push(...found);
