@@ -21,9 +21,9 @@ LABEL org.opencontainers.image.title="Holdall" \
       org.opencontainers.image.source="https://github.com/holdall-files/holdall" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="0.2.0"
-# The service needs no package managers.
+# The service needs no package managers. It draws HEIC images by libheif in a sandbox: docs/how-to/video-thumbnails.md
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends libjemalloc2 \
+ && apt-get install --yes --no-install-recommends bubblewrap libheif-examples libheif-plugin-libde265 libjemalloc2 \
  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx \
  && install --directory --owner=node --group=node /data /state /cache
 # Use jemalloc instead of the allocator of glibc. The linker finds it by its name on every processor. MALLOC_CONF replaces

@@ -407,7 +407,7 @@ export const SETTINGS = {
     read: yesOrNo,
     defaultText: 'true',
     example: 'false',
-    help: 'Whether ffmpeg, pdftoppm and heif-convert draw videos, PDFs and HEIC images in a sandbox.',
+    help: 'Whether ffmpeg, pdftoppm and heif-dec draw videos, PDFs and HEIC images in a sandbox.',
   },
   LOG_LEVEL: {
     read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),

@@ -17,7 +17,8 @@ import { connectRedis } from '../server/redis.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { backendOf } from '../stores/registry.ts';
 import { isLoopback } from '../system.ts';
-import { type FoundPrograms, findPrograms, type StillKind } from '../thumbnails/programs.ts';
+import { findPrograms } from '../thumbnails/find-programs.ts';
+import type { FoundPrograms, StillKind } from '../thumbnails/programs.ts';
 
 /** Free space below which a file system is reported. */
 const MIN_FREE_BYTES = 2 ** 30;
@@ -228,7 +229,7 @@ function unlessMissing(error: unknown): undefined {
 }
 
 /** Describes which programs draw videos, PDFs and HEIC images. They are optional, so that only a sandbox that fails or is weak is a warning. */
-export function describePrograms({ kinds, missing, sandboxError, protection }: FoundPrograms): Finding {
+export function describePrograms({ kinds, missing, lacksHevc, sandboxError, protection }: FoundPrograms): Finding {
   if (sandboxError !== undefined) {
     return warning(
       `Videos, PDFs and HEIC images have no thumbnails, because the sandbox does not start: ${sandboxError}`,
@@ -239,6 +240,12 @@ export function describePrograms({ kinds, missing, sandboxError, protection }: F
   const drawn = kinds.length === 0 ? 'Neither videos nor PDFs nor HEIC images have' : `${names} have`;
   const without = missing.length === 0 ? '' : ` Not installed in /usr/bin: ${missing.join(', ')}.`;
   const found = `${drawn} thumbnails.${without}`;
+  if (lacksHevc) {
+    return warning(
+      `${found} HEIC images have none, because libheif has no decoder for them.`,
+      'Install the decoder: on Debian and Ubuntu, the package libheif-plugin-libde265. Then restart Holdall.',
+    );
+  }
   if (protection && !protection.filtersCalls) {
     return warning(
       `${found} Their sandbox is weaker: it does not filter system calls.`,

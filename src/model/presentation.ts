@@ -102,12 +102,16 @@ export function mediaTypeOf(name: string): string {
   return TYPES[name.slice(dot + 1).toLowerCase()] ?? UNKNOWN_TYPE;
 }
 
-/** Media types by extension. `mime-types` has `image/pjpeg` for JPEG files of Windows, which is no registered type. */
+/**
+ * Media types by extension. `mime-types` has `image/pjpeg` for JPEG files of Windows, which is no registered type. Cameras of
+ * Canon, Nikon and Sony name HEIF images `.hif`.
+ */
 const TYPES: typeof types = Object.assign(Object.create(null), types, {
   jfif: 'image/jpeg',
   jif: 'image/jpeg',
   pjp: 'image/jpeg',
   pjpeg: 'image/jpeg',
+  hif: 'image/heif',
 });
 
 /**

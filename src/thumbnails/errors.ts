@@ -2,7 +2,7 @@ import { quoted, StoreError, type StoreErrorCode } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
 import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_BYTES } from './limits.ts';
-import { STILL_PROGRAMS, type StillKind } from './programs.ts';
+import { programNames, type StillKind } from './programs.ts';
 
 /**
  * Throws `image-too-large` if the file is too large for a thumbnail, and `unsupported-image` if it is empty. Videos can
@@ -21,7 +21,7 @@ export function requireUsableSize({ path, size }: FileEntry, kind: StillKind | u
 /** Returns the error for a file that only another program can draw, if the server has no such program. */
 export function noProgramFor({ path }: FileEntry, kind: StillKind): StoreError {
   const kindName = KIND_NAMES[kind];
-  const program = STILL_PROGRAMS[kind];
+  const program = programNames(kind);
   const message =
     `The file ${quoted(path)} is a ${kindName}. This server has no ${program} in a sandbox, which draws ` +
     `thumbnails of ${kindName}s.`;

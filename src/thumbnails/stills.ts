@@ -137,7 +137,7 @@ async function runPrograms(input: string, options: StillOptions): Promise<Buffer
 }
 
 const PDF_COMMAND = [
-  STILL_PROGRAMS.pdf,
+  ...STILL_PROGRAMS.pdf,
   ...`-q -f 1 -l 1 -singlefile -scale-to ${STILL_SIZE} -jpeg -jpegopt quality=90 ${SANDBOX_INPUT}`.split(' '),
 ];
 
@@ -164,17 +164,17 @@ function videoCommand(seconds: number): string[] {
   const scale = `scale=w='trunc(min(iw*sar,${STILL_SIZE})/2)*2':h='trunc(min(ow/dar,${2 * STILL_SIZE})/2)*2',setsar=1`;
   const output = '-pix_fmt yuvj420p -c:v mjpeg -q:v 2 -threads 1 -f image2pipe pipe:1';
   const frame = `-map 0:V:0 -frames:v 1 -vf ${scale}`;
-  return [STILL_PROGRAMS.video, ...`${input} ${frame} ${output}`.split(' ')];
+  return [...STILL_PROGRAMS.video, ...`${input} ${frame} ${output}`.split(' ')];
 }
 
 /**
- * heif-convert writes only files. Of a file with several images, it writes each one under its own name, beginning with the
+ * heif-dec writes only files. Of a file with several images, it writes each one under its own name, beginning with the
  * first.
  */
 const HEIC_COMMAND = [
   'sh',
   '-c',
-  `${STILL_PROGRAMS.heic} -q 90 ${SANDBOX_INPUT} ${SANDBOX_OUTPUT}/still.jpg >/dev/null && set -- ${SANDBOX_OUTPUT}/*.jpg && cat "$1"`,
+  `$(${STILL_PROGRAMS.heic.map((name) => `command -v ${name}`).join(' || ')}) -q 90 ${SANDBOX_INPUT} ${SANDBOX_OUTPUT}/still.jpg >/dev/null && set -- ${SANDBOX_OUTPUT}/*.jpg && cat "$1"`,
 ];
 
 const COMMANDS: Readonly<Record<StillKind, readonly (readonly string[])[]>> = {

@@ -137,6 +137,9 @@ describe('The checks of the settings', () => {
     assert.equal(forbidden.status, 'warning');
     assert.match(forbidden.found, /sandbox does not start: bwrap: No permissions/);
     assert.match(forbidden.advice ?? '', /THUMBNAIL_PROGRAMS=false/);
+    const plugin = describePrograms({ kinds: ['pdf'], missing: [], lacksHevc: true, protection: FULL_PROTECTION });
+    assert.equal(plugin.status, 'warning');
+    assert.match(plugin.advice ?? '', /libheif-plugin-libde265/);
     const drawing = { kinds: ['pdf'], missing: [] } as const;
     const full = describePrograms({ ...drawing, protection: FULL_PROTECTION });
     assert.deepEqual([full.status, full.found], ['ok', 'PDFs have thumbnails.']);

@@ -10,13 +10,14 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import type { FileEntry } from '../../src/model/store.ts';
-import { findPrograms } from '../../src/thumbnails/programs.ts';
+import { findPrograms } from '../../src/thumbnails/find-programs.ts';
 import type { Rendition } from '../../src/thumbnails/renditions.ts';
 import { type SandboxedCommand, sandboxed } from '../../src/thumbnails/sandbox.ts';
 import { deniedCalls } from '../../src/thumbnails/system-call-filter.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { createGallery, type Gallery, temporaryFolder, thumbnailsOf } from './gallery.ts';
+import { withRotation } from './heic.ts';
 import { assertThumbnail, BLUE, RED } from './images.ts';
 import { onePage } from './pdf.ts';
 
@@ -82,6 +83,10 @@ test('draws HEIC images, and ignores the orientation in their EXIF as HEIF presc
     const drawn = await sharp(preview).metadata();
     assert.deepEqual([drawn.width, drawn.height], [320, 160]);
   }
+  // A camera writes the rotation both as a property of the image and in its EXIF: it is applied once.
+  const rotated = put(gallery, 'rotated.hif', withRotation(heic), 'application/octet-stream');
+  const upright = await sharp(await thumbnails.get(rotated, { rendition: PREVIEW })).metadata();
+  assert.deepEqual([upright.width, upright.height, upright.orientation], [320, 640, undefined]);
   const cut = put(gallery, 'cut.heic', heic.subarray(0, heic.length / 2), 'image/heic');
   await assert.rejects(thumbnails.get(cut), { code: 'unsupported-image' });
   const without = thumbnailsOf(t, gallery, { stills: ['video'] });
