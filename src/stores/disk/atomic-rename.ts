@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemErrorCode } from '../../model/error.ts';
 import { foldNames } from '../../model/name-comparison.ts';
-import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, nameOf } from '../../model/path.ts';
 import { kindConflict } from '../../model/store-errors.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
@@ -127,13 +127,13 @@ async function linkThenUnlink(
 }
 
 /**
- * Renames a file to another spelling of its name, which the file system treats as equal. `from` and `to` are absolute. If
- * the process ends in between, the file waits in the recovery folder.
+ * Renames a file or folder to another spelling of its name, which the file system treats as equal. `from` and `to` are
+ * absolute. If the process ends in between, the item waits in the recovery folder.
  */
-export async function respellFile(
+export async function respell(
   from: string,
   to: string,
-  path: FilePath,
+  path: FilePath | FolderPath,
   { recovery }: Pick<Temporary, 'recovery'>,
 ): Promise<void> {
   // rename(2) does nothing for two names of one inode, which many file systems report for all spellings of a name.
@@ -142,33 +142,13 @@ export async function respellFile(
   const moved = await recovery.reserve(nameOf(path));
   await rename(from, moved);
   try {
-    await renameTemporaryToNew(moved, to);
+    await (isFolder(path) ? rename(moved, to) : renameTemporaryToNew(moved, to));
   } catch (error) {
-    await recovery.restoreFile(moved, from, path);
+    await (isFolder(path) ? recovery.restoreFolder(moved, from, path) : recovery.restoreFile(moved, from, path));
     throw error;
   } finally {
     await recovery.release(moved);
   }
-}
-
-/** Like `respellFile`, for a folder. */
-export async function respellFolder(
-  from: string,
-  to: string,
-  path: FolderPath,
-  { recovery }: Pick<Temporary, 'recovery'>,
-): Promise<void> {
-  await rename(from, to);
-  if (await isListed(to)) return;
-  const moved = await recovery.reserve(nameOf(path));
-  await rename(from, moved);
-  try {
-    await rename(moved, to);
-  } catch (error) {
-    await recovery.restoreFolder(moved, from, path);
-    throw error;
-  }
-  await recovery.release(moved);
 }
 
 /**

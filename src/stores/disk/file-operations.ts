@@ -21,7 +21,7 @@ import {
   versionReplaced,
   wrongRestoreKind,
 } from '../../model/store-errors.ts';
-import { findFile, inParent, isOneName, renameToNew, respellFile } from './atomic-rename.ts';
+import { findFile, inParent, isOneName, renameToNew, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf } from './metadata.ts';
@@ -225,7 +225,7 @@ export class DiskFileOperations {
       const present = await findFile(target, to);
       const isOneFile = isSameInode(present, source);
       if (present && isInPlace && (await isOneName(sourcePath, targetPath))) {
-        await respellFile(sourcePath, targetPath, to, this.#temporary);
+        await respell(sourcePath, targetPath, to, this.#temporary);
       }
       // rename(2) does nothing for two hard links of one file.
       else if (!replace || isOneFile) await create();

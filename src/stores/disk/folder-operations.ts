@@ -5,7 +5,7 @@ import type { NameComparison } from '../../model/name-comparison.ts';
 import { type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Keep, Keeping, Replacing, Reporting, Store, TrashedItem } from '../../model/store.ts';
 import { alreadyExists, notEmpty, notFound, notInTrash, wrongRestoreKind } from '../../model/store-errors.ts';
-import { findFolder, inParent, respellFolder } from './atomic-rename.ts';
+import { findFolder, inParent, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { requireNoMounts } from './mount-points.ts';
@@ -203,7 +203,7 @@ export class DiskFolderOperations {
   async #respell(source: string, to: FolderPath): Promise<void> {
     await using parent = await this.#root.openParent(to);
     try {
-      await respellFolder(source, parent.at(nameOf(to)), to, this.#temporary);
+      await respell(source, parent.at(nameOf(to)), to, this.#temporary);
     } catch (error) {
       throw isNameInUse(error) ? alreadyExists(to, error) : toStoreError(error, to);
     }
