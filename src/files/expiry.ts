@@ -3,7 +3,7 @@ import { undefinedIfNotFound } from '../model/error.ts';
 import type { Cancellable, Reporting, Store, TrashedItem, TrashStore } from '../model/store.ts';
 import { MAX_PAGE } from '../model/store.ts';
 import { type BoundedItem, ownerOf, SizeBound } from './size-bound.ts';
-import { trashOf } from './trash.ts';
+import { isPurged, trashOf } from './trash.ts';
 
 /** How long deleted and replaced content is kept, and how much of it. */
 export interface RetentionLimits {
@@ -71,8 +71,7 @@ async function expireTrash(
   const progress = { done: 0, total: null, bytes: 0 };
   const remove = async ({ id, size = 0 }: TrashedItem) => {
     signal?.throwIfAborted();
-    // A user or another process can remove or restore the item first.
-    if (!(await undefinedIfNotFound(purge(id, { signal }).then(() => true)))) return;
+    if (!(await isPurged(purge(id, { signal })))) return;
     progress.done++;
     progress.bytes += size;
     onProgress?.({ ...progress });

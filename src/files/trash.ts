@@ -1,4 +1,4 @@
-import { exists, StoreError } from '../model/error.ts';
+import { isStoreError, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, folderNamed, isWithin, ROOT } from '../model/path.ts';
 import {
@@ -136,6 +136,20 @@ async function restore(
   return rename ? withFreeName(store, wanted, move) : move(wanted);
 }
 
+/**
+ * Waits until one of several items is removed. Returns false if it is not: another request or process can remove or restore
+ * it first, and the store leaves an item that contains another file system.
+ */
+export async function isPurged(purge: Promise<void>): Promise<boolean> {
+  try {
+    await purge;
+    return true;
+  } catch (error) {
+    if (isStoreError(error, 'not-found') || isStoreError(error, 'other-file-system')) return false;
+    throw error;
+  }
+}
+
 async function empty(
   trash: TrashStore,
   { folder, isShown, isMeant = () => true, onRemoved, onProgress, signal }: EmptyOptions,
@@ -148,8 +162,7 @@ async function empty(
     for (const item of page.items) {
       signal?.throwIfAborted();
       if (!isMeant(item.id)) continue;
-      // Another request or the expiry can remove or restore the item first.
-      if (!(await exists(purge(item.id, { signal }).then(() => item)))) continue;
+      if (!(await isPurged(purge(item.id, { signal })))) continue;
       onRemoved?.(item);
       done++;
       bytes += item.size ?? 0;

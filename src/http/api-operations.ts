@@ -375,7 +375,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'POST /delete_folder/{path}': { operationId: 'deleteFolderByPost', ...deleteFolder },
   'POST /rename_folder/{path}': {
     operationId: 'renameFolder',
-    errors: [...WRITE, ...RENAME, 'root-not-allowed', 'wrong-kind'],
+    errors: [...WRITE, ...RENAME, 'root-not-allowed', 'wrong-kind', 'other-file-system', 'contains-mount'],
     request: { newName: 'letters' },
     response: changed('Folder renamed successfully', { newPrefix: 'letters/' }),
   },
@@ -439,6 +439,8 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'change-not-found',
       'not-undoable',
       'already-undone',
+      'other-file-system',
+      'contains-mount',
       'database-unavailable',
     ],
     request: { change: CHANGE },
@@ -464,6 +466,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'not-found',
       'already-exists',
       'wrong-kind',
+      'other-file-system',
       'unsupported',
     ],
     request: { onConflict: 'rename' },
@@ -471,7 +474,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'DELETE /-/trash/{id}': {
     operationId: 'deleteTrashedItem',
-    errors: ['invalid-request', ...ACCESS, 'read-only', 'not-found', ...STORE, 'unsupported'],
+    errors: ['invalid-request', ...ACCESS, 'read-only', 'not-found', 'contains-mount', ...STORE, 'unsupported'],
     response: success('Item deleted permanently'),
   },
   'DELETE /-/trash': {

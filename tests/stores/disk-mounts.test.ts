@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { expireKept } from '../../src/files/expiry.ts';
+import { createTrashOperations } from '../../src/files/trash.ts';
 import { newKeptId } from '../../src/model/kept-ids.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { removeTree } from '../../src/stores/disk/trees.ts';
@@ -67,6 +69,35 @@ for (const [name, mount] of Object.entries(MOUNTS)) {
       await writeFile(join(inTrash, 'a'), 'old');
       await assert.rejects(store.purgeTrashed(id), { code: 'contains-mount' });
       assert.equal(await readFile(join(inTrash, 'a'), 'utf8'), 'old');
+    });
+
+    it('remains in the trash when that expires or is emptied, and is named in the log', async (t) => {
+      const root = await temporaryFolder(t);
+      const warnings: object[] = [];
+      const log = { ...silentLog, warn: (_: string, details: object) => void warnings.push(details) };
+      const { store } = await openDisk({ root, log });
+      atEnd(t, () => store.close?.());
+      const trash = async (path: string) => {
+        await store.createFolder(folder(path));
+        return (await store.moveToTrash(folder(path), { id: newKeptId() })).id;
+      };
+      const idsInTrash = async () => (await store.listTrash()).items.map((item) => item.id);
+      const [, id] = [await trash('older'), await trash('mounted'), await trash('newer')];
+      assert.equal(await mount(t, join(root, '.holdall/trash', id)), undefined);
+      const { trashed } = await expireKept(
+        store,
+        { trash: { days: 1, maxBytes: undefined }, versions: undefined },
+        {},
+        Date.now() + 7 * 86_400_000,
+      );
+      assert.deepEqual([trashed, await idsInTrash()], [2, [id]]);
+      await trash('last');
+      assert.equal(await createTrashOperations(store).emptyTrash(), 1);
+      assert.deepEqual(await idsInTrash(), [id]);
+      assert.deepEqual(
+        warnings.map((each) => 'id' in each && each.id),
+        [id, id],
+      );
     });
 
     it('accepts uploads, replacements and conditional writes, and keeps versions', async (t) => {

@@ -197,7 +197,7 @@ export class DiskTrash {
   async purge(id: KeptId, options: Reporting & Cancellable = {}): Promise<void> {
     options.signal?.throwIfAborted();
     const { item, content } = await this.find(id);
-    if (isFolder(item.path)) await requireNoMounts(content, item.path);
+    if (isFolder(item.path)) await this.#requireNoMounts(id, content, item.path);
     // The item disappears in one step. An interruption then leaves a temporary file or folder.
     const removed = await this.#temporary.name();
     await rename(content, removed).catch((error: unknown) => {
@@ -209,6 +209,20 @@ export class DiskTrash {
     await removeTree(removed, options).catch((error: unknown) =>
       this.#log.warn('The content of a removed folder could not be deleted.', { path: removed, err: error }),
     );
+  }
+
+  /** Also logs the error: the expiry and the user who empties the trash continue with other items. */
+  async #requireNoMounts(id: KeptId, content: string, folder: FolderPath): Promise<void> {
+    try {
+      await requireNoMounts(content, folder);
+    } catch (error) {
+      this.#log.warn('An item remains in the trash because another file system is mounted in it. Unmount that.', {
+        id,
+        path: content,
+        err: error,
+      });
+      throw error;
+    }
   }
 
   /** Writes a record under the id `wanted`, or under a new one if that is in use. Returns the id. */
