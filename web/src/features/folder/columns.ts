@@ -23,11 +23,11 @@ export const COLUMN_WIDTHS: Readonly<Record<Column, ColumnWidth>> = {
   modified: { width: 11, min: 6, max: 24 },
 };
 
-/** The columns that lose their place in a narrow list, in this order. */
-const DROPPED: readonly Column[] = ['type', 'modified', 'size'];
+/** The order in which columns lose their place in a narrow list: the highest first. */
+const RANKS: Readonly<Record<Exclude<Column, 'name'>, number>> = { type: 3, modified: 2, size: 1 };
 
 /** `rem` that names get at least before columns lose their place. */
-const NAME = 15;
+const NAME = 18;
 
 /** `rem` of the space around a row, and between its columns, as in `entries.css`; and of the menu button. */
 const PADDING = 1.25;
@@ -42,22 +42,39 @@ export function widthOf(column: Column, { widths }: ColumnChoice): number {
 
 /** Returns the columns that fit into `available` rem. */
 export function layOutColumns(available: number, choice: ColumnChoice): ListColumns {
-  const chosen = COLUMNS.filter((column) => !choice.hidden.includes(column));
-  const needed = (columns: readonly Column[]) =>
-    columns.reduce((sum, column) => sum + GAP + (column === 'name' ? NAME : widthOf(column, choice)), 0);
-  const dropped = DROPPED.filter((column) => chosen.includes(column));
-  let shown = chosen;
-  for (const column of dropped) {
-    if (needed(shown) + PADDING + MENU <= available) break;
-    shown = shown.filter((other) => other !== column);
+  const columns = COLUMNS.flatMap((id) =>
+    id === 'name' || choice.hidden.includes(id) ? [] : [{ id, width: widthOf(id, choice), rank: RANKS[id] }],
+  );
+  const { shown, template } = fitColumns(available, columns, widthOf('name', choice));
+  return { shown: ['name', ...shown.map(({ id }) => id)], isReduced: shown.length < columns.length, template };
+}
+
+/** A column after the name. */
+export interface FittedColumn {
+  /** `rem`. */
+  readonly width: number;
+  /** Columns lose their place in a narrow list in this order: the highest first. */
+  readonly rank: number;
+}
+
+/**
+ * Returns the columns that fit into `available` rem, and the value of `grid-template-columns`. The name gets all other
+ * space up to its width, and columns lose their place before names lose theirs.
+ */
+export function fitColumns<Fitted extends FittedColumn>(
+  available: number,
+  columns: readonly Fitted[],
+  nameWidth = COLUMN_WIDTHS.name.width,
+): { readonly shown: readonly Fitted[]; readonly template: string } {
+  let shown = columns;
+  const needed = (name: number) => shown.reduce((sum, { width }) => sum + GAP + width, PADDING + MENU + GAP + name);
+  while (shown.length > 0 && needed(NAME) > available) {
+    const highest = Math.max(...shown.map(({ rank }) => rank));
+    shown = shown.filter(({ rank }) => rank < highest);
   }
-  const full = shown.reduce((sum, column) => sum + GAP + widthOf(column, choice), PADDING + MENU);
   // In a narrow list, the menu buttons are at the edge. Otherwise, space remains beside them.
-  const isFilled = full > available;
-  const tracks = shown.map((column) => {
-    const width = `${widthOf(column, choice)}rem`;
-    return column === 'name' ? `minmax(0, ${isFilled ? '1fr' : width})` : width;
-  });
-  const template = `${tracks.join(' ')} var(--control)${isFilled ? '' : ' 1fr'}`;
-  return { shown, isReduced: shown.length < chosen.length, template };
+  const isFilled = needed(nameWidth) > available;
+  const widths = shown.map(({ width }) => ` ${width}rem`).join('');
+  const template = `minmax(0, ${isFilled ? '1fr' : `${nameWidth}rem`})${widths} var(--control)${isFilled ? '' : ' 1fr'}`;
+  return { shown, template };
 }

@@ -6,7 +6,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
 import { useChanges, useClipboard, useRouter, useSelection } from '../models.ts';
 import { badges } from './badges.ts';
-import { endOf } from './name-end.ts';
+import { endOfName } from './name-end.ts';
 import { useMatches } from './use-matches.ts';
 import './entries.css';
 
@@ -111,13 +111,13 @@ export function Name({ of }: { of: string }) {
 }
 
 /**
- * The name of an entry in a row or tile. The end of a long name stays visible, because cameras and scanners create names that differ
- * only there. Tiles show the end on a second line.
+ * The name of an entry in a row or tile. Of a long name, both its start and its end stay visible, because cameras and scanners create
+ * names that differ only at their ends.
  */
 export function EntryName({ entry }: { entry: Entry }) {
   const name = shownName(entry.name);
   const stem = entry.type === 'file' ? splitName(name).stem : name;
-  const end = endOf(stem);
+  const end = endOfName(name, stem);
   const mark = useMatches();
   return (
     <>
@@ -125,7 +125,7 @@ export function EntryName({ entry }: { entry: Entry }) {
       <span class="visually-hidden">{name}</span>
       <bdi class="entry-name" title={entry.name} aria-hidden="true">
         <span class="stem">{mark(name, 0, end)}</span>
-        <span class="tail">{mark(name, end)}</span>
+        {end < name.length && <span class="tail">{mark(name, end)}</span>}
       </bdi>
     </>
   );

@@ -85,10 +85,10 @@ export function useLayoutInput(
   }, [size.width, size.height, isNarrow, density]);
 }
 
-/** Returns the layout of a list of other items than entries. */
+/** Returns the layout of a list of other items than entries. `available`: its width in `rem`. */
 export function useListLayout(scroller: RefObject<HTMLElement | null>, density: Density) {
-  const { height, rowHeight, isNarrow } = useLayoutInput(scroller, density);
-  return { height, rowHeight, headerHeight: headerHeightOf({ rowHeight, isNarrow }) };
+  const { width, height, rem, rowHeight, isNarrow } = useLayoutInput(scroller, density);
+  return { available: width / rem, height, rowHeight, headerHeight: headerHeightOf({ rowHeight, isNarrow }) };
 }
 
 /** Narrow windows have one column and a sort menu, so they need no header. */

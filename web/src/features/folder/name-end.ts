@@ -15,6 +15,19 @@ export function endOf(stem: string): number {
   return end;
 }
 
+/**
+ * Returns the index at which the end of a displayed name begins that rows never omit. It is the length of the name if
+ * too little would stay before it: then rows omit the end of the name.
+ */
+export function endOfName(name: string, stem: string): number {
+  const end = endOf(stem);
+  return name.slice(0, end).replaceAll(NARROW, '').length < MIN_WIDE ? name.length : end;
+}
+
+/** Characters that take little room or none. Of all others, four are at least as wide as the start of a name in `entries.css`. */
+const NARROW = /[\p{M}\p{Cf}\s\p{P}fijlrtI1]/gu;
+const MIN_WIDE = 4;
+
 /** Matches code units that continue a character: low surrogates, marks, joiners and variation selectors. */
 const CONTINUES = /^[\udc00-\udfff\p{M}\p{Cf}\p{Emoji_Modifier}]/u;
 const JOINER = '\u200d';

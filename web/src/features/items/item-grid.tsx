@@ -7,6 +7,7 @@ import { isForPage, isKey, TypeAhead } from '../../ui/keyboard.ts';
 import { type MenuItem, useMenus } from '../../ui/menus.tsx';
 import type { Box } from '../../ui/placement.ts';
 import { uniformRows, useVirtualRows } from '../../ui/virtual-rows.ts';
+import { type FittedColumn, fitColumns } from '../folder/columns.ts';
 import { Check, EntryName, MoreButton } from '../folder/entry-parts.tsx';
 import { targetIndex, uniformCells, useListLayout } from '../folder/grid-layout.ts';
 import { pointOf } from '../folder/pointing.ts';
@@ -15,7 +16,7 @@ import { EntryIcon } from '../folder/thumbnail.tsx';
 import { usePreferences } from '../models.ts';
 
 /** A column after the name. */
-export interface ItemColumn<Kind extends Item> {
+export interface ItemColumn<Kind extends Item> extends FittedColumn {
   /** The class of its cells. */
   readonly id: string;
   readonly title: string;
@@ -27,8 +28,6 @@ export interface ItemColumn<Kind extends Item> {
 export interface ItemKind<Kind extends Item> {
   /** The accessible name of the grid. */
   readonly label: string;
-  /** A class of the grid, for the widths of its columns. */
-  readonly class: string;
   readonly columns: readonly ItemColumn<Kind>[];
   /** Returns the entry whose icon and name a row shows. */
   readonly entryOf: (item: Kind) => Entry;
@@ -57,7 +56,8 @@ export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>)
   const scroller = useRef<HTMLDivElement>(null);
   const grid = useRef<HTMLDivElement>(null);
   const items = list.items.value;
-  const { rowHeight, headerHeight, height } = useListLayout(scroller, preferences.density.value);
+  const { available, rowHeight, headerHeight, height } = useListLayout(scroller, preferences.density.value);
+  const { shown, template } = fitColumns(available, kind.columns);
   const positions = useMemo(() => uniformRows(items.length, rowHeight), [items.length, rowHeight]);
   const focused = list.focused.value;
   const tabStop = focused === null ? 0 : Math.max(0, list.indexOf(focused));
@@ -92,13 +92,14 @@ export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>)
       <div
         ref={grid}
         role="grid"
-        class={`entries list items ${kind.class}`}
+        class="entries list items"
+        style={{ '--columns': template }}
         aria-label={kind.label}
         aria-multiselectable="true"
         aria-rowcount={list.isComplete.value ? items.length + headerRows : -1}
         {...pointing}
       >
-        {headerRows > 0 && <Header kind={kind} />}
+        {headerRows > 0 && <Header columns={shown} />}
         <div role="rowgroup" class="rows" style={virtual.style}>
           {virtual.rows.map(({ index, start }) => {
             const item = items[index];
@@ -108,6 +109,7 @@ export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>)
                   key={item.id}
                   item={item}
                   kind={kind}
+                  columns={shown}
                   isSelected={list.selected.value.has(item.id)}
                   isChoosing={list.selected.value.size > 0}
                   isTabStop={index === tabStop}
@@ -124,14 +126,14 @@ export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>)
   );
 }
 
-function Header<Kind extends Item>({ kind }: { kind: ItemKind<Kind> }) {
+function Header<Kind extends Item>({ columns }: { columns: readonly ItemColumn<Kind>[] }) {
   const { text } = useFullLanguage();
   return (
     <div role="row" class="list-header" aria-rowindex={1}>
       <div role="columnheader" class="name">
         {text.folder.name}
       </div>
-      {kind.columns.map(({ id, title }) => (
+      {columns.map(({ id, title }) => (
         <div key={id} role="columnheader" class={id}>
           {title}
         </div>
@@ -146,6 +148,7 @@ function Header<Kind extends Item>({ kind }: { kind: ItemKind<Kind> }) {
 interface RowProps<Kind extends Item> {
   item: Kind;
   kind: ItemKind<Kind>;
+  columns: readonly ItemColumn<Kind>[];
   isSelected: boolean;
   /** Whether any item is selected. */
   isChoosing: boolean;
@@ -158,7 +161,7 @@ interface RowProps<Kind extends Item> {
 }
 
 function Row<Kind extends Item>(props: RowProps<Kind>) {
-  const { item, kind, isSelected, isChoosing, isTabStop, position, start, height } = props;
+  const { item, kind, columns, isSelected, isChoosing, isTabStop, position, start, height } = props;
   const entry = kind.entryOf(item);
   return (
     <div
@@ -176,13 +179,15 @@ function Row<Kind extends Item>(props: RowProps<Kind>) {
           <EntryIcon entry={entry} />
           <span class="words">
             <EntryName entry={entry} />
-            <span class="summary numbers" aria-hidden="true">
-              {kind.summaryOf(item)}
-            </span>
+            {columns.length === 0 && (
+              <span class="summary numbers" aria-hidden="true">
+                {kind.summaryOf(item)}
+              </span>
+            )}
           </span>
         </span>
       </div>
-      {kind.columns.map(({ id, cell }) => {
+      {columns.map(({ id, cell }) => {
         const { content, title } = cell(item);
         return (
           <div key={id} role="gridcell" class={id} title={title}>

@@ -11,10 +11,18 @@ export function linkColumns(language: FullLanguage, hasUsers: boolean): readonly
   const { text } = language;
   const { links } = text;
   return [
-    nameColumn('note', links.label, ({ label }) => label),
-    nameColumn('origin', text.types.folder, ({ path }) => (path === '' ? undefined : folderName(parentOf(path), text))),
+    { id: 'note', width: 12, rank: 4, title: links.label, cell: ({ label }) => nameCell(label) },
+    {
+      id: 'origin',
+      width: 9,
+      rank: 6,
+      title: text.types.folder,
+      cell: ({ path }) => nameCell(path === '' ? undefined : folderName(parentOf(path), text)),
+    },
     {
       id: 'access',
+      width: 12,
+      rank: 2,
       title: links.accessColumn,
       cell(link) {
         const access = describeAccess(link, text);
@@ -22,9 +30,17 @@ export function linkColumns(language: FullLanguage, hasUsers: boolean): readonly
         return { content, title: content };
       },
     },
-    { id: 'expiry numbers', title: links.expiry, cell: (link) => expiryCell(link, language) },
+    {
+      id: 'expiry numbers',
+      width: 10,
+      rank: 1,
+      title: links.expiry,
+      cell: (link) => expiryCell(link, language),
+    },
     {
       id: 'uses numbers',
+      width: 9,
+      rank: 3,
       title: links.usesColumn,
       cell(link) {
         const use = describeUse(link, text);
@@ -32,7 +48,17 @@ export function linkColumns(language: FullLanguage, hasUsers: boolean): readonly
         return { content: use, title: lastUse === undefined ? use : `${use} · ${lastUse}` };
       },
     },
-    ...(hasUsers ? [nameColumn('creator', links.creator, ({ creator }) => creator)] : []),
+    ...(hasUsers
+      ? [
+          {
+            id: 'creator',
+            width: 8,
+            rank: 5,
+            title: links.creator,
+            cell: ({ creator }: Link) => nameCell(creator),
+          },
+        ]
+      : []),
   ];
 }
 
@@ -41,27 +67,18 @@ export function LinkSummary({ link }: { link: Link }) {
   const language = useFullLanguage();
   return (
     <>
+      {`${describeAccess(link, language.text)} · ${describeState(link, language)}`}
       {link.label !== undefined && (
         <>
-          <Name of={link.label} />
           {' · '}
+          <Name of={link.label} />
         </>
       )}
-      {`${describeAccess(link, language.text)} · ${describeState(link, language)}`}
     </>
   );
 }
 
-function nameColumn(id: string, title: string, nameOf: (link: Link) => string | undefined): ItemColumn<Link> {
-  return {
-    id,
-    title,
-    cell(link) {
-      const name = nameOf(link);
-      return { content: name === undefined ? '' : <Name of={name} />, title: name };
-    },
-  };
-}
+const nameCell = (name: string | undefined) => ({ content: name === undefined ? '' : <Name of={name} />, title: name });
 
 /** Shows when a link expires, or why visitors can't use it. */
 function expiryCell(link: Link, language: FullLanguage): ReturnType<ItemColumn<Link>['cell']> {

@@ -11,7 +11,6 @@ import { useAccount, useFolder, useLinks, useRouter, useSelection, useService, u
 import { useLinkActions } from './link-actions.ts';
 import { LinkSummary, linkColumns } from './link-columns.tsx';
 import { entryOf } from './link-descriptions.ts';
-import './links-view.css';
 
 /** The links to a folder and everything in it: the user's own, and those of other users to what the user manages. */
 export function LinksView() {
@@ -97,7 +96,6 @@ function linkKind(language: FullLanguage, actions: ListActions, hasUsers: boolea
   const { text } = language;
   return {
     label: text.actions.links,
-    class: 'link-items',
     entryOf: (link) => entryOf(link, text),
     summaryOf: (link) => <LinkSummary link={link} />,
     columns: linkColumns(language, hasUsers),

@@ -9,7 +9,6 @@ import type { ItemKind } from '../items/item-grid.tsx';
 import { type ItemTool, ItemView, useSelectionKeys } from '../items/item-view.tsx';
 import { knownEntry } from '../items/known-entry.ts';
 import { useChanges, useFolder, usePlaces, useRouter, useSelection, useService, useUrls } from '../models.ts';
-import './recent-view.css';
 
 interface RecentActions {
   open(file: RecentFile): void;
@@ -76,7 +75,6 @@ function recentKind({ text, formats }: FullLanguage, actions: RecentActions): It
   const timeOf = ({ time }: RecentFile) => new Date(time);
   return {
     label: recent.items,
-    class: 'recent-items',
     open: actions.open,
     entryOf: ({ id, size }) => knownEntry({ type: 'file', path: id, size }),
     summaryOf: (file) => (
@@ -87,16 +85,22 @@ function recentKind({ text, formats }: FullLanguage, actions: RecentActions): It
     columns: [
       {
         id: 'origin',
+        width: 12,
+        rank: 2,
         title: recent.folder,
         cell: (file) => ({ content: folderOf(file), title: `/${parentOf(file.id)}` }),
       },
       {
         id: 'activity',
+        width: 12,
+        rank: 3,
         title: recent.activity,
         cell: (file) => ({ content: activityOf(file), title: activityOf(file) }),
       },
       {
         id: 'time numbers',
+        width: 10,
+        rank: 1,
         title: recent.time,
         cell: (file) => ({ content: formats.time(timeOf(file)), title: formats.exactTime(timeOf(file)) }),
       },

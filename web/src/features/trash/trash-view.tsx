@@ -10,7 +10,6 @@ import { type ItemTool, ItemView, useSelectionKeys } from '../items/item-view.ts
 import { knownEntry } from '../items/known-entry.ts';
 import { useChanges, useRetention, useService, useUrls } from '../models.ts';
 import { type TrashActions, useTrashActions } from './trash-actions.ts';
-import './trash-view.css';
 
 /** The deleted files and folders, which users can restore or delete permanently. */
 export function TrashView() {
@@ -59,31 +58,38 @@ function trashKind({ text, formats }: FullLanguage, actions: TrashActions): Item
   const timeOf = ({ deletedAt }: TrashedItem) => new Date(deletedAt);
   return {
     label: text.trash.items,
-    class: 'trash-items',
     entryOf: knownEntry,
     summaryOf: (item) => (
       <>
-        {originOf(item)} · {formats.time(timeOf(item))}
+        {formats.time(timeOf(item))} · {originOf(item)}
       </>
     ),
     columns: [
       {
         id: 'origin',
+        width: 12,
+        rank: 2,
         title: text.trash.originalFolder,
         cell: (item) => ({ content: originOf(item), title: `/${parentOf(item.path)}` }),
       },
       {
         id: 'deleted numbers',
+        width: 10,
+        rank: 1,
         title: text.trash.deleted,
         cell: (item) => ({ content: formats.time(timeOf(item)), title: formats.exactTime(timeOf(item)) }),
       },
       {
         id: 'user',
+        width: 8,
+        rank: 4,
         title: text.trash.deletedBy,
         cell: ({ user }) => ({ content: <bdi>{user}</bdi>, title: user }),
       },
       {
         id: 'size numbers',
+        width: 6,
+        rank: 3,
         title: text.folder.size,
         cell: ({ size }) =>
           size === undefined ? { content: '' } : { content: formats.size(size), title: formats.exactSize(size) },
