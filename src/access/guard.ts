@@ -493,6 +493,18 @@ export class GuardedFiles implements Files {
     );
   }
 
+  async deleteVersions(...[file, options]: Args<'deleteVersions'>) {
+    const action = 'delete versions';
+    await this.#checks.confirmIdentity();
+    this.#checks.requireHistory(action, file);
+    this.#checks.require('manage', action, file);
+    return this.#checks.record(
+      action,
+      () => ({ path: file }),
+      () => this.#files.deleteVersions(file, options),
+    );
+  }
+
   /** Throws `AccessDenied` if the user has no permission for an operation at this moment. Changes nothing. */
   async requireOperation(operation: Operation): Promise<void> {
     await this.#checks.confirmIdentity();

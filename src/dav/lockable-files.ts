@@ -180,6 +180,10 @@ export class LockableFiles implements Required<Files> {
     return this.#files.listVersions(...args);
   }
 
+  deleteVersions(...args: Args<'deleteVersions'>) {
+    return this.#files.deleteVersions(...args);
+  }
+
   statVersion(...args: Args<'statVersion'>) {
     return this.#files.statVersion(...args);
   }

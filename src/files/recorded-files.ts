@@ -267,6 +267,10 @@ export class RecordedFiles implements Required<Files> {
     );
   }
 
+  deleteVersions(...args: Args<'deleteVersions'>) {
+    return this.#files.deleteVersions(...args);
+  }
+
   check(...args: Args<'check'>) {
     return this.#files.check(...args);
   }

@@ -199,6 +199,10 @@ export class SharedFiles implements Required<Files> {
     throw noVersions(file);
   }
 
+  async deleteVersions(...[file]: Args<'deleteVersions'>): Promise<never> {
+    throw noVersions(file);
+  }
+
   check(...args: Args<'check'>) {
     return this.#run(() => this.#files.check(...args));
   }

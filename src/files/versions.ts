@@ -26,6 +26,8 @@ export interface VersionOperations {
   readVersion(file: FilePath, id: KeptId, options?: Parameters<VersionStore['readVersion']>[2]): Promise<Content>;
   /** Makes a version the current content again. The content that it replaces becomes a version. */
   restoreVersion(file: FilePath, id: KeptId, options?: RestoreVersionOptions): Promise<FileEntry>;
+  /** Permanently removes all versions of a file. Throws `unsupported` if the store can't. */
+  deleteVersions(file: FilePath, options?: Cancellable): Promise<void>;
 }
 
 export type RestoreVersionOptions = ByUser & {
@@ -50,6 +52,14 @@ export function createVersionOperations(store: Store, retention: Retention): Ver
     async restoreVersion(file, id, { user, onKept, condition, ...options } = {}) {
       const keep = retention.keepFile({ user, onKept, replace: condition !== 'absent' });
       return requireVersions(versions, file).restoreVersion(file, id, { ...options, condition, keep });
+    },
+
+    async deleteVersions(file, options) {
+      const { purgeVersions } = requireVersions(versions, file);
+      if (!purgeVersions) {
+        throw new StoreError('unsupported', `The store can't delete versions of the file ${quoted(file)}.`);
+      }
+      await store.purgeVersions?.(file, options);
     },
   };
 }

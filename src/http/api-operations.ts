@@ -487,6 +487,11 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     errors: [...READ.filter((code) => code !== 'not-found'), 'invalid-parameter', 'invalid-cursor', 'unsupported'],
     response: { success: true, versions: [fileVersion] },
   },
+  'DELETE /-/versions/{path}': {
+    operationId: 'deleteVersions',
+    errors: ['invalid-path', ...ACCESS, 'read-only', ...STORE, 'unsupported'],
+    response: success('Versions deleted successfully'),
+  },
   'POST /-/versions/{path}': {
     operationId: 'restoreVersion',
     errors: [

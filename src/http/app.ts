@@ -30,7 +30,7 @@ import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/tr
 import { undoRoute } from './routes/undo.ts';
 import { uploadRoute } from './routes/upload.ts';
 import { presignPartsRoute, uploadsRoutes } from './routes/uploads.ts';
-import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
+import { deleteVersionsRoute, listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import { visitorRoutes } from './routes/visitors.ts';
 import { webAppRoutes } from './routes/web-app.ts';
 import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
@@ -142,6 +142,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     deleteFileRoutes(bodiless);
     deleteFolderRoute(bodiless, { operations, jobs });
     purgeTrashRoutes(bodiless, { operations, jobs });
+    deleteVersionsRoute(bodiless);
     if (dav) lockRoutes(bodiless, dav);
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     if (service.changes) changeRoutes(bodiless, service.changes.feed);

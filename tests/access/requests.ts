@@ -92,6 +92,7 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   ],
   'Restore a version': [restoreVersion('top/ab/former.txt')],
   'Restore a version over a file': [restoreVersion('top/ab/x.txt')],
+  'Delete the versions of a file': [{ method: 'DELETE', path: '/-/versions/top/ab/x.txt' }],
   ...transfers('Copy', '/copy'),
   ...transfers('Move', '/move'),
 };

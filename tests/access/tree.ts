@@ -79,6 +79,7 @@ export async function plantStore(
   };
 
   const restore = async () => {
+    const areVersionsUnchanged = await restoreVersions();
     const found = await etagsIn(store);
     const unplanted = new Set([...found.keys()].flatMap((path) => unplantedIn(path) ?? []));
     const missing = Object.entries(PLANTED).filter(
@@ -87,7 +88,7 @@ export async function plantStore(
     await remove(unplanted);
     await Promise.all(missing.map(([path, bytes]) => plant(path, bytes)));
     const isTrashUnchanged = await restoreTrash();
-    return unplanted.size === 0 && missing.length === 0 && isTrashUnchanged;
+    return unplanted.size === 0 && missing.length === 0 && isTrashUnchanged && areVersionsUnchanged;
   };
 
   /** The ids of the planted items in the trash, by path. */
@@ -108,11 +109,19 @@ export async function plantStore(
     return extra.length === 0 && lost.length === 0;
   };
 
+  /** The ids of the planted versions, by path. */
   const versions = new Map<string, KeptId>();
-  for (const path of store.listVersions ? WITH_VERSIONS : []) {
-    await write(path, PICTURE);
-    await write(path, Buffer.from('replaced'), { onKept: (id) => void versions.set(path, id) });
-  }
+  const restoreVersions = async () => {
+    let isUnchanged = true;
+    for (const path of WITH_VERSIONS) {
+      const known = await store.listVersions?.(parseFile(path));
+      if (!known || known.versions.some(({ id }) => versions.get(path) === id)) continue;
+      await write(path, PICTURE);
+      await write(path, Buffer.from('replaced'), { onKept: (id) => void versions.set(path, id) });
+      isUnchanged = false;
+    }
+    return isUnchanged;
+  };
   await restore();
   return {
     restore,

@@ -5,7 +5,15 @@ import { accessOf, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import { clientSignal } from '../long-operations.ts';
 import { finderOf, quoteEtag, writeCondition } from '../preconditions.ts';
-import { Failure, PathParameter, RestoreVersion, VersionList, VersionRestored, VersionsQuery } from '../schemas.ts';
+import {
+  Failure,
+  PathParameter,
+  RestoreVersion,
+  Success,
+  VersionList,
+  VersionRestored,
+  VersionsQuery,
+} from '../schemas.ts';
 
 /** Registers the route that lists the versions of a file. */
 export function listVersionsRoute(app: App): void {
@@ -61,6 +69,27 @@ export function restoreVersionRoute(app: App): void {
       const { path, etag } = await files.restoreVersion(file, version, { condition });
       reply.header('etag', quoteEtag(etag));
       return { success: true, message: 'Version restored successfully', path, ...changeOf(request) } as const;
+    },
+  );
+}
+
+/** Registers the route that deletes the versions of a file. */
+export function deleteVersionsRoute(app: App): void {
+  app.delete(
+    '/-/versions/*',
+    {
+      config: { access: 'files' },
+      schema: {
+        tags: ['Versions'],
+        summary: 'Delete the versions of a file',
+        description: 'Deletes all earlier contents of a path permanently. The current content stays.',
+        params: PathParameter,
+        response: { 200: Success, '4xx': Failure, '5xx': Failure },
+      },
+    },
+    async (request) => {
+      await accessOf(request).files.deleteVersions(parseFile(request.params['*']));
+      return { success: true, message: 'Versions deleted successfully' } as const;
     },
   );
 }

@@ -40,7 +40,7 @@ for (const backend of [memory, disk]) {
       '/-/trash': ['delete', 'get'],
       '/-/trash/{id}': ['delete'],
       '/-/trash/{id}/restore': ['post'],
-      '/-/versions/{path}': ['get', 'post'],
+      '/-/versions/{path}': ['delete', 'get', 'post'],
       '/-/zip': ['post'],
       '/-/zip/{path}': ['get', 'head'],
     };

@@ -33,6 +33,7 @@ const REPRESENTATIVE: readonly string[] = [
   'fetches a version with ranges and conditions',
   'redirects to a signed URL for a large version',
   'restores a version, and keeps the content that it replaces',
+  'deletes the versions of a file, and nothing else',
 ];
 
 /** Tests the earlier contents of files. Without `hasAll`, `npm test` runs only representative tests. */
@@ -71,6 +72,31 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
     const writeAll = async (path: string, texts: readonly string[]) => {
       for (const text of texts) await upload(port, path, text);
     };
+
+    test('deletes the versions of a file, and nothing else', async () => {
+      await writeAll('d/f.txt', ['one', 'two', 'three']);
+      await writeAll('d/f.txt.old', ['one', 'two']);
+      const id = await newest('d/f.txt');
+      const remove = () => send(port, '/-/versions/d/f.txt', { method: 'DELETE' });
+      if (!service.store.purgeVersions) {
+        assertFailure(await remove(), 501, 'The store can\'t delete versions of the file "d/f.txt".');
+        assert.equal((await versionsOf('d/f.txt')).length, 2);
+        return;
+      }
+      assertSuccess(await remove(), { message: 'Versions deleted successfully' });
+      assert.deepEqual(await versionsOf('d/f.txt'), []);
+      assert.equal((await send(port, `/file/d/f.txt?version=${id}`)).status, 404);
+      assert.equal((await send(port, '/file/d/f.txt')).body.toString(), 'three');
+      assert.deepEqual(await textsOf('d/f.txt.old'), ['one']);
+      assertSuccess(await remove(), { message: 'Versions deleted successfully' });
+      // Of a deleted file, too.
+      await upload(port, 'd/f.txt', 'four');
+      await send(port, '/delete/d/f.txt', { method: 'DELETE' });
+      assert.equal((await versionsOf('d/f.txt')).length > 0, true);
+      assertSuccess(await remove(), { message: 'Versions deleted successfully' });
+      assert.deepEqual(await versionsOf('d/f.txt'), []);
+      assertFailure(await send(port, '/-/versions/d/', { method: 'DELETE' }), 400, /d\//);
+    });
 
     test('keeps the contents that uploads, copies, moves and renames replace', async () => {
       await writeAll('ä/f.txt', ['one', 'two', 'three']);
