@@ -105,6 +105,8 @@ export interface SqlDialect {
   skipLocked<Table extends keyof Tables, Selected>(
     query: SelectQueryBuilder<Tables, Table, Selected>,
   ): SelectQueryBuilder<Tables, Table, Selected>;
+  /** A column of text for comparisons and orders by its bytes in UTF-8. */
+  inByteOrder(column: string): RawBuilder<string>;
   /** The type of a numeric primary key of 64 bits. */
   readonly keyType: 'bigint' | 'integer';
   /** The type of a column of bytes. */

@@ -74,8 +74,9 @@ export class LockableFiles implements Required<Files> {
 
   async copyFile(...[from, to, options]: Args<'copyFile'>) {
     await this.#requireArrival(to);
+    await this.#requirePropertiesOf(from);
     const file = await this.#files.copyFile(from, to, options);
-    await this.#afterwards(() => this.#options.properties.copyAll(from, to));
+    await this.#copied(from, to);
     return file;
   }
 
@@ -105,8 +106,9 @@ export class LockableFiles implements Required<Files> {
 
   async copyFolder(...[from, to, options]: Args<'copyFolder'>) {
     await this.#requireArrival(to);
+    await this.#requirePropertiesOf(from);
     await this.#files.copyFolder(from, to, options);
-    await this.#afterwards(() => this.#options.properties.copyAll(from, to));
+    await this.#copied(from, to);
   }
 
   async moveFolder(...[from, to, options]: Args<'moveFolder'>) {
@@ -274,6 +276,17 @@ export class LockableFiles implements Required<Files> {
     const { locks, properties } = this.#options;
     await this.#afterwards(() => locks.removeAll(path));
     await this.#afterwards(() => properties.removeAll(path));
+  }
+
+  /** Requires that a copy can have the properties of its source. */
+  async #requirePropertiesOf(from: FilePath | FolderPath): Promise<void> {
+    const { properties, holder } = this.#options;
+    await properties.requireCopy(from, holder.user).catch(ignoreOutage);
+  }
+
+  async #copied<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
+    const { properties, holder } = this.#options;
+    await this.#afterwards(() => properties.copyAll(from, to, holder.user));
   }
 
   /** Ends the locks of the source of a move, which stay behind (RFC 4918, section 7.6). The properties move along. */

@@ -233,7 +233,7 @@ function overlaps(lock: Lock, wanted: Pick<Lock, 'path' | 'isDeep'>): boolean {
 }
 
 /** The paths of a folder and of everything in it. The comparison of both engines is exact, unlike that of LIKE. */
-export const isBelow = (folder: FolderPath) =>
+const isBelow = (folder: FolderPath) =>
   sql<boolean>`substr(path, 1, length(cast(${folder} as text))) = cast(${folder} as text)`;
 
 function tooManyShared(path: FilePath | FolderPath): StoreError {

@@ -454,6 +454,10 @@ const STORE_ERRORS: Readonly<
     meaning: 'The archive would have more than 200,000 files and folders.',
     action: 'Download subfolders one by one.',
   },
+  'too-many-properties': {
+    meaning: 'A file or folder, a user or a copy would have too many WebDAV properties. Status 507 for WebDAV.',
+    action: 'Remove properties, or copy parts of the folder.',
+  },
   'no-download-url': {
     meaning: 'Files of 6 MB and more need a presigned URL, which the store does not provide for this file.',
     action: 'Use a store with presigned URLs, or fetch the file from the backend itself.',

@@ -79,6 +79,7 @@ export const KIND_OF_CODE = {
   'upload-too-large': 'too-large',
   'too-large-for-store': 'too-large',
   'zip-too-large': 'too-large',
+  'too-many-properties': 'too-large',
   'no-download-url': 'too-large',
   'image-too-large': 'too-large',
   'image-too-complex': 'too-large',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChangeFeed } from '../../src/changes/feed.ts';
 import { ChangeLog } from '../../src/changes/log.ts';
 import { type Broadcast, Database } from '../../src/database/database.ts';
@@ -248,32 +249,33 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         properties().change(
           pathOf(path),
           names.map((each) => named(each)),
+          'ann',
         );
       const namesOf = async (path: string) => (await properties(1).of(pathOf(path))).map((each) => each.name);
       beforeEach(() => properties().removeAll(ROOT));
 
       it('stores, replaces and removes properties, in the order of the changes', async () => {
         const path = parseFile('ä/“b”.txt');
-        await properties().change(path, [named('a', '<a>1</a>'), named('b'), named('a', '<a>😀</a>')]);
+        await properties().change(path, [named('a', '<a>1</a>'), named('b'), named('a', '<a>😀</a>')], 'ann');
         const stored = (await properties(1).of(path)).map((each) => ({ ...each }));
         assert.deepEqual(stored, [
           { path, ...named('a', '<a>😀</a>') },
           { path, ...named('b') },
         ]);
-        await properties().change(path, [
-          named('c'),
-          { ...named('a'), xml: undefined },
-          { ...named('absent'), xml: undefined },
-        ]);
+        await properties().change(
+          path,
+          [named('c'), { ...named('a'), xml: undefined }, { ...named('absent'), xml: undefined }],
+          'ann',
+        );
         assert.deepEqual(await namesOf(path), ['b', 'c']);
       });
 
       it('makes none of the changes if there would be too many properties', async () => {
         await set('a', 'first');
         const many = Array.from({ length: 200 }, (_, index) => `p${index}`);
-        await assert.rejects(set('a', ...many), { code: 'too-large' });
-        await assert.rejects(properties().change(parseFile('a'), [named('big', 'x'.repeat(300_000))]), {
-          code: 'too-large',
+        await assert.rejects(set('a', ...many), { code: 'too-many-properties' });
+        await assert.rejects(properties().change(parseFile('a'), [named('big', 'x'.repeat(300_000))], 'ann'), {
+          code: 'too-many-properties',
         });
         assert.deepEqual(await namesOf('a'), ['first']);
       });
@@ -285,7 +287,7 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         await set('fromage', 'sibling');
         await set('to/x', 'replaced');
         await set('to/old', 'removed');
-        await properties().copyAll(parseFolder('from/'), parseFolder('to/'));
+        await properties().copyAll(parseFolder('from/'), parseFolder('to/'), 'ann');
         const all = async (...paths: readonly string[]) => Promise.all(paths.map(namesOf));
         assert.deepEqual(await all('to/', 'to/x', 'to/deep/y', 'to/old'), [['folder'], ['file'], ['below'], []]);
         await properties().moveAll(parseFolder('from/'), parseFolder('new/place/'));
@@ -294,15 +296,73 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         assert.equal(await properties().existIn(parseFolder('new/place/deep/')), true);
         assert.equal(await properties().existIn(parseFolder('new/')), true);
         assert.equal(await properties().existIn(parseFolder('from/')), false);
-        await properties().copyOne(parseFolder('new/place/'), parseFolder('single/'));
+        await properties().copyOne(parseFolder('new/place/'), parseFolder('single/'), 'ann');
         assert.deepEqual(await all('single/', 'single/x'), [['folder'], []]);
+      });
+
+      /** Sets 200 KiB of properties in each of `count` files, or properties in several of them. */
+      const fill = async (folder: string, count: number, { user = 'ann', length = 200 * 1024, each = 1 } = {}) => {
+        for (let index = 0; index < count; index++) {
+          const list = Array.from({ length: each }, (_, number) => named(`p${number}`, 'x'.repeat(length)));
+          await properties().change(parseFile(`${folder}${index}`), list, user);
+        }
+      };
+
+      it('removes, copies and moves many properties in small steps, between which the process does other work', async () => {
+        const isThere = async (path: string) => (await namesOf(path)).length;
+        let turns = 0;
+        const count = async (work: Promise<void>) => {
+          let isDone = false;
+          turns = 0;
+          const done = work.finally(() => {
+            isDone = true;
+          });
+          for (; !isDone; turns++) await nextTurn();
+          await done;
+          return turns;
+        };
+        await fill('long/', 10);
+        assert.ok((await count(properties().copyAll(parseFolder('long'), parseFolder('copy'), 'ann'))) >= 10);
+        assert.ok((await count(properties().moveAll(parseFolder('long'), parseFolder('moved')))) >= 10);
+        assert.ok((await count(properties().removeAll(parseFolder('copy')))) >= 10);
+        assert.deepEqual(await Promise.all(['long/9', 'copy/9', 'moved/9'].map(isThere)), [0, 0, 1]);
+        await fill('many/', 8, { length: 5, each: 150 });
+        await set('many0', 'sibling');
+        await properties().copyAll(parseFolder('many'), parseFolder('target/many'), 'ann');
+        await properties().moveAll(parseFolder('many'), parseFolder('elsewhere'));
+        const places = ['many/7', 'target/many/0', 'target/many/7', 'elsewhere/3', 'many0'];
+        assert.deepEqual(await Promise.all(places.map(isThere)), [0, 150, 150, 150, 1]);
+        await properties().removeAll(parseFolder('elsewhere'));
+        assert.deepEqual(await Promise.all(['elsewhere/0', 'elsewhere/7'].map(isThere)), [0, 0]);
+      });
+
+      it('refuses copies of more than 8 MiB, and more than 32 MiB of one user', async () => {
+        const code = 'too-many-properties';
+        const copy = async (to: string, user: string) => {
+          await properties().requireCopy(parseFolder('full'), user);
+          await properties().copyAll(parseFolder('full'), parseFolder(to), user);
+        };
+        await fill('full/', 40);
+        await properties().requireCopy(parseFolder('full'), 'ben');
+        for (const to of ['a', 'b', 'c']) await copy(to, 'ann');
+        await assert.rejects(copy('d', 'ann'), { code });
+        await fill('rest/', 3);
+        await assert.rejects(fill('rest/more', 1), { code });
+        await assert.rejects(properties().copyAll(parseFolder('full'), parseFolder('e'), 'ann'), { code });
+        // Others are not affected, and moved properties don't count again.
+        await copy('f', 'ben');
+        await fill('rest/ben', 1, { user: 'ben' });
+        await properties().moveAll(parseFolder('a'), parseFolder('moved'));
+        await properties().change(parseFile('moved/0'), [{ ...named('p0'), xml: undefined }], 'ann');
+        await fill('full/more', 1, { user: 'ben' });
+        await assert.rejects(properties().requireCopy(parseFolder('full'), 'ben'), { code });
       });
 
       it('belong to every spelling of a path in a store that ignores case', async () => {
         const folding = new Properties(database(1), foldingNames({ ignoresCase: true, ignoresForm: true }));
         const found = async (path: string) => (await folding.of(pathOf(path))).map((each) => each.name);
-        await folding.change(parseFile('Notes/\u00dc.TXT'), [named('file')]);
-        await folding.change(parseFolder('NOTES'), [named('folder')]);
+        await folding.change(parseFile('Notes/\u00dc.TXT'), [named('file')], 'ann');
+        await folding.change(parseFolder('NOTES'), [named('folder')], 'ann');
         assert.deepEqual(await found('notes/U\u0308.txt'), ['file']);
         assert.equal(await folding.existIn(parseFolder('nOTES')), true);
         const each = await folding.ofEach([parseFile('NOTES/\u00dc.txt'), parseFolder('notes')]);
@@ -315,7 +375,7 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         assert.deepEqual([await found('Notes/'), await found('Notes/\u00dc.txt')], [['folder'], ['file']]);
         await folding.moveAll(parseFolder('notes'), parseFolder('Letters'));
         assert.deepEqual([await found('notes/'), await found('LETTERS/\u00dc.txt')], [[], ['file']]);
-        await folding.copyAll(parseFile('letters/\u00dc.TXT'), parseFile('Copy'));
+        await folding.copyAll(parseFile('letters/\u00dc.TXT'), parseFile('Copy'), 'ann');
         await folding.removeAll(parseFolder('lETTERS'));
         assert.deepEqual(
           [await found('letters/'), await found('letters/\u00dc.txt'), await found('COPY')],

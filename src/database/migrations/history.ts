@@ -3,6 +3,7 @@ import { ADD_JOB_TARGETS } from './add-job-targets.ts';
 import { ADD_LINK_ENDS } from './add-link-ends.ts';
 import { ADD_LINK_ITEMS } from './add-link-items.ts';
 import { ADD_LOCK_APP_TOKENS } from './add-lock-app-tokens.ts';
+import { ADD_PROPERTY_OWNERS } from './add-property-owners.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_LINK_ENDS,
   ADD_LINK_ITEMS,
   ADD_JOB_TARGETS,
+  ADD_PROPERTY_OWNERS,
 ];

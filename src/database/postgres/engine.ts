@@ -36,6 +36,7 @@ export class PostgresEngine implements Engine {
   readonly place: string;
   readonly dialect: SqlDialect = {
     now: sql<number>`cast(extract(epoch from statement_timestamp()) * 1000 as bigint)`,
+    inByteOrder: (column) => sql<string>`${sql.ref(column)} collate "C"`,
     keyType: 'bigint',
     bytesType: 'bytea',
     skipLocked: (query) => query.forUpdate().skipLocked(),

@@ -33,6 +33,7 @@ export class SqliteEngine implements Engine {
     now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     // A single statement already excludes all other writers.
     skipLocked: (query) => query,
+    inByteOrder: (column) => sql<string>`${sql.ref(column)}`,
     // Only this type makes the key the row ID, so that the table needs no index: https://sqlite.org/rowidtable.html.
     keyType: 'integer',
     bytesType: 'blob',

@@ -8,4 +8,8 @@ export interface PropertiesTable {
   readonly name: string;
   /** The property as an XML element with its value. */
   readonly xml: string;
+  /** Characters of `xml`. */
+  readonly length: number;
+  /** The user who set or copied the property; null for an anonymous user, and in rows of earlier versions. */
+  readonly username: string | null;
 }

@@ -21,6 +21,7 @@ const STATUSES: Partial<Readonly<Record<StoreErrorCode, number>>> = {
   'destination-contains-source': 403,
   'root-not-allowed': 403,
   'store-full': 507,
+  'too-many-properties': 507,
 };
 
 /** An error for the client. `code`: that of the HTTP API, if the error is not only of WebDAV. */

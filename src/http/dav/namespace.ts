@@ -63,7 +63,7 @@ async function findDeleted({ files, target }: DavContext): Promise<Pick<Entry, '
 export async function copy(context: DavContext): Promise<FastifyReply> {
   const isDeep = context.depth('infinity', '0') === 'infinity';
   return transfer(context, async (source, to, replace) => {
-    const { files, environment } = context;
+    const { files, environment, holder } = context;
     if (source.kind === 'file') await files.copyFile(source.path, to.file ?? notAFolder(to), { replace });
     else if (isDeep) await files.copyFolder(source.path, to.folder, { replace });
     else {
@@ -75,7 +75,7 @@ export async function copy(context: DavContext): Promise<FastifyReply> {
       await files.createFolder(to.folder);
       const { properties, onError } = environment.dav;
       // The folder is already copied, so that an unavailable database only loses its properties, as in copies with content.
-      await properties.copyOne(source.path, to.folder).catch(onError);
+      await properties.copyOne(source.path, to.folder, holder.user).catch(onError);
     }
   });
 }

@@ -23,7 +23,7 @@ const ACCEPTED_ONLY: readonly string[] = ['Win32LastModifiedTime', 'Win32LastAcc
 
 /** PROPPATCH (RFC 4918, section 9.2): sets and removes properties of a file or folder, all or none. */
 export async function proppatch(context: DavContext): Promise<FastifyReply> {
-  const { files, target, reply, environment } = context;
+  const { files, target, reply, environment, holder } = context;
   requireCredentials(context, 'set properties');
   context.requireWritable();
   const changes = parseBody(await context.readBody());
@@ -43,7 +43,7 @@ export async function proppatch(context: DavContext): Promise<FastifyReply> {
   await files.setProperties(entry.path, async () => {
     const { locks, properties } = environment.dav;
     await requireUnlocked(locks, { path: entry.path, isMember: false, isTree: false }, context);
-    await properties.change(entry.path, changes.filter(isStored));
+    await properties.change(entry.path, changes.filter(isStored), holder.user);
   });
   if (context.isMinimal) return reply.header('preference-applied', 'return=minimal').code(204).send();
   return sendMultistatus(reply, href, propstat(namesOf(changes), 'HTTP/1.1 200 OK'));

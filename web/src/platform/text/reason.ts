@@ -134,6 +134,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'token-lacks-permission': 'store-not-writable',
   'token-rejected': 'store-misconfigured',
   'too-large-for-store': 'too-large',
+  'too-many-properties': 'too-large',
   'unexpected-store-response': 'store-inconsistent',
   'unknown-access-key': 'store-misconfigured',
   'unknown-route': 'invalid-request',
