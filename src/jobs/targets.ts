@@ -5,13 +5,17 @@ import { MAX_PAGE, type Store } from '../model/store.ts';
 import type { JobContext } from './job.ts';
 
 /** The members of a store that tell what a job acts on. */
-export type TargetStore = Pick<Store, 'identify' | 'now' | 'listTrash'>;
+export type TargetStore = Pick<Store, 'identify' | 'now' | 'state' | 'changeSince' | 'listTrash'>;
 
-/** The folders of a job as they were when it was created: their identities, or the time by the clock of the store. */
+/**
+ * The folders of a job as they were when it was created: their identities, the time by the clock of the store, or the state of
+ * the store.
+ */
 interface FolderTarget {
   readonly source?: string | undefined;
   readonly destination?: string | undefined;
   readonly time?: number | undefined;
+  readonly state?: string | undefined;
 }
 
 /** What an attempt may act on. */
@@ -37,12 +41,13 @@ export class Targets {
 
   /** Returns the target of a job that is created now. */
   async ofFolders(source: FolderPath, destination?: FolderPath): Promise<FolderTarget> {
-    const [sourceIdentity, destinationIdentity, time] = await Promise.all([
+    const [sourceIdentity, destinationIdentity, time, state] = await Promise.all([
       this.#store.identify?.(source),
       destination && this.#store.identify?.(destination),
       this.#store.now?.(),
+      this.#store.state?.(),
     ]);
-    return { source: sourceIdentity, destination: destinationIdentity, time: time?.getTime() };
+    return { source: sourceIdentity, destination: destinationIdentity, time: time?.getTime(), state };
   }
 
   /**
@@ -53,12 +58,20 @@ export class Targets {
     { source, destination }: { readonly source: FolderPath; readonly destination?: FolderPath },
     { target, isResumed, createdAt }: Pick<JobContext, 'target' | 'isResumed' | 'createdAt'>,
   ): Promise<Scope> {
-    const { time, ...known }: FolderTarget = target ?? {};
+    const { time, state, ...known }: FolderTarget = target ?? {};
     const scope = { isSourceGone: false, isDestinationChanged: false };
     if (time !== undefined) return { ...scope, before: new Date(isResumed ? time : time + MAX_SKEW_MS) };
     const before = isResumed ? createdAt : undefined;
+    if (state !== undefined) {
+      const changeOf = async (path: FolderPath | undefined) => path && this.#store.changeSince?.(state, path);
+      return {
+        isSourceGone: (await changeOf(source)) === 'replaced',
+        isDestinationChanged: ((await changeOf(destination)) ?? 'none') !== 'none',
+        before,
+      };
+    }
     if (known.source === undefined) {
-      if (isResumed && (this.#store.identify || this.#store.now)) throw jobOutdated(source);
+      if (isResumed && (this.#store.identify || this.#store.now || this.#store.state)) throw jobOutdated(source);
       return { ...scope, before };
     }
     const identify = async (path: FolderPath | undefined) => path && this.#store.identify?.(path);

@@ -136,6 +136,12 @@ export interface Cancellable {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * What happened to a folder since a state of the store. `replaced` if its path had no folder at a time since then, or if that is
+ * unknown; `content` if something in it changed, or if it was created; otherwise `none`.
+ */
+export type FolderChange = 'none' | 'content' | 'replaced';
+
 export interface Bounded {
   /**
    * Leaves alone what arrived at the path at or after this time, which belongs to a later change. Stores without `now` need
@@ -344,6 +350,15 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * `identify`: members with `Bounded` options then compare these times.
    */
   now?(options?: Cancellable): Promise<Date>;
+
+  /**
+   * Returns the present state of the store: an opaque text. Present instead of `identify` and `now` if the store has a
+   * history.
+   */
+  state?(options?: Cancellable): Promise<string>;
+
+  /** Returns what happened to a folder since a state. Present together with `state`. */
+  changeSince?(state: string, folder: FolderPath, options?: Cancellable): Promise<FolderChange>;
 
   /** Deletes an empty folder. Throws `not-found`, and `already-exists` if the folder is not empty. */
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;

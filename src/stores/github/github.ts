@@ -13,6 +13,7 @@ import { createFirstCommit } from './commits/push.ts';
 import { createFileOperations, createReader } from './files.ts';
 import { createFolderOperations, FolderMeter } from './folders.ts';
 import { CommitLog } from './history/commit-log.ts';
+import { FolderChanges } from './history/folder-changes.ts';
 import { BranchTrash } from './history/trash.ts';
 import { BranchVersions } from './history/versions.ts';
 import { Host } from './host/host.ts';
@@ -36,6 +37,7 @@ export function openGitHub(options: GitHubOptions): Store {
   const meter = new FolderMeter(trees);
   const commits = new CommitLog(host);
   const trash = new BranchTrash({ host, trees, snapshots, served, queue, log: commits, meter });
+  const changes = new FolderChanges({ snapshots, trees, served, log: commits });
   const versions = new BranchVersions({ snapshots, served, queue, log: commits, reader });
 
   return {
@@ -44,6 +46,9 @@ export function openGitHub(options: GitHubOptions): Store {
     read: reader.read,
     ...createFileOperations(host, trees, queue, ensureFirstCommit, served),
     ...createFolderOperations(queue, meter),
+
+    state: (stateOptions = {}) => changes.state(stateOptions),
+    changeSince: (state, folder, changeOptions = {}) => changes.since(state, folder, changeOptions),
 
     moveToTrash: (path, deleteOptions) => trash.move(path, deleteOptions),
     listTrash: (listOptions = {}) => trash.list(listOptions),

@@ -13,6 +13,8 @@ const LIMITED = {
   hasFolder: 'all',
   identify: 'all',
   now: 'all',
+  state: 'all',
+  changeSince: 'all',
   space: 'all',
   stat: 'all',
   read: 'all',

@@ -14,6 +14,8 @@ export const EFFECTS = {
   hasFolder: 'reads',
   identify: 'reads',
   now: 'reads',
+  state: 'reads',
+  changeSince: 'reads',
   space: 'reads',
   stat: 'reads',
   read: 'reads',
