@@ -4,7 +4,7 @@ import { type Check, type Finding, failed, ok, warning } from '../checks/check.t
 import { type RequestOptions, type Response, sendRequest } from '../checks/requests.ts';
 import type { Config } from '../config/settings.ts';
 import type { StoreSubject } from '../stores/backend.ts';
-import { networkFailureOf, networkProblem } from '../stores/network.ts';
+import { certificateDateAdvice, networkFailureOf, networkProblem } from '../stores/network.ts';
 import { encodeKey } from '../stores/s3/keys.ts';
 
 /** The public URL of the service, and how to send requests to it. */
@@ -122,6 +122,8 @@ export function explainAddress(error: unknown, { url, config }: AddressSubject):
   if (failure === 'unknown-host') return `Create a DNS record for ${host}, or correct PUBLIC_URL.`;
   if (failure === 'insecure')
     return `Install a certificate for ${host} with its intermediate certificates in the proxy. For a private certificate authority, set NODE_EXTRA_CA_CERTS.`;
+  const dateAdvice = certificateDateAdvice(error, host);
+  if (dateAdvice !== undefined) return dateAdvice;
   return `Start the service and the reverse proxy, open the firewall for ${host}, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:${config.PORT}${config.BASE_PATH}.`;
 }
 

@@ -28,13 +28,24 @@ export function networkProblem(
     'unknown-host': `has an unknown host name. Check ${nameSettings}.`,
     unreachable: `can't be reached. Check ${setting} and the network.`,
     insecure: `has no valid certificate (${found.code}). Check ${setting} and the certificate.`,
+    expired: `has an expired certificate (${found.code}). Renew the certificate.`,
+    'not-yet-valid': `has a certificate that is not valid yet (${found.code}). Check the clock of this machine.`,
   };
-  const retryAfter = found.failure === 'insecure' ? LONG_RETRY_AFTER_SECONDS : SHORT_RETRY_AFTER_SECONDS;
+  const retryAfter = NEEDS_OPERATOR.has(found.failure) ? LONG_RETRY_AFTER_SECONDS : SHORT_RETRY_AFTER_SECONDS;
   return new StoreError('store-unreachable', `${name} ${messages[found.failure]}`, { cause: error, retryAfter });
 }
 
 /** How a request failed before its response. */
-export type NetworkFailure = 'connection-lost' | 'timeout' | 'unknown-host' | 'unreachable' | 'insecure';
+export type NetworkFailure =
+  | 'connection-lost'
+  | 'timeout'
+  | 'unknown-host'
+  | 'unreachable'
+  | 'insecure'
+  | 'expired'
+  | 'not-yet-valid';
+
+const NEEDS_OPERATOR: ReadonlySet<NetworkFailure> = new Set(['insecure', 'expired', 'not-yet-valid']);
 
 /** Returns how the network failed, from an error or its causes; undefined for all other errors. */
 export function networkFailureOf(error: unknown): NetworkFailure | undefined {
@@ -48,10 +59,25 @@ export function networkAdvice(error: unknown, unknownHost: string): string | und
       return unknownHost;
     case 'insecure':
       return 'Use the host name of the certificate, or http:// for a port without HTTPS. For a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate.';
+    case 'expired':
+    case 'not-yet-valid':
+      return certificateDateAdvice(error, 'the server');
     case 'unreachable':
       return 'Start the server, correct the host and port, or open the firewall.';
     case 'timeout':
       return 'Correct the host and port, or open the firewall.';
+    default:
+      return undefined;
+  }
+}
+
+/** Returns advice for a certificate of `host` that has expired or is not valid yet; undefined for all other errors. */
+export function certificateDateAdvice(error: unknown, host: string): string | undefined {
+  switch (networkFailureOf(error)) {
+    case 'expired':
+      return `Renew the certificate of ${host}, and find out why automatic renewal failed. If the certificate is current, set the clock of this machine: timedatectl set-ntp true`;
+    case 'not-yet-valid':
+      return 'Set the clock of this machine: timedatectl set-ntp true';
     default:
       return undefined;
   }
@@ -81,6 +107,8 @@ const FAILURES: readonly (readonly [RegExp, NetworkFailure])[] = [
   [/^(ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|TimeoutError)$/, 'timeout'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'unknown-host'],
   [/^E(CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL)$/, 'unreachable'],
+  [/^CERT_HAS_EXPIRED$/, 'expired'],
+  [/^CERT_NOT_YET_VALID$/, 'not-yet-valid'],
   [/^EPROTO$|^ERR_(SSL|TLS)|CERT|SIGNATURE|^HPE_/, 'insecure'],
 ];
 
