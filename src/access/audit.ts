@@ -1,8 +1,8 @@
 import type { Identity } from './policy.ts';
 
-/** An entry of the audit log: a sign-in, a sign-out, a refusal or a change. */
+/** An entry of the audit log: a sign-in, a sign-out, a refusal, a change or, with `AUDIT_READS`, a read. */
 export interface AuditEvent {
-  readonly event: 'sign-in' | 'sign-out' | 'refusal' | 'change';
+  readonly event: 'sign-in' | 'sign-out' | 'refusal' | 'change' | 'read';
   /** The action: `upload`, `delete`, `move folder`, or the method of a request. */
   readonly action: string;
   /**
@@ -13,6 +13,14 @@ export interface AuditEvent {
   /** The path of the action; the source of a copy or move. */
   readonly path?: string;
   readonly destination?: string;
+  /** The paths of a read of several files and folders. */
+  readonly paths?: readonly string[];
+  /** The ID of the version that a read returned. */
+  readonly version?: string;
+  /** The `Content-Range` of a read of a part. */
+  readonly range?: string;
+  /** The bytes of content that a read returned. Null for a redirect: its URL can be used several times, or never. */
+  readonly bytes?: number | null;
   /** The ID of the share link through which a visitor acts, or which a user creates, changes or revokes. */
   readonly link?: string;
   /** The ID of the app token that a user creates or revokes. */

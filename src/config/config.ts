@@ -121,6 +121,9 @@ function findContradictions(config: Partial<Config>, isMissing: (name: SettingNa
       `CONTENT_ORIGIN must have another host than PUBLIC_URL, so that browsers keep file contents from the web UI. ${exampleOf('CONTENT_ORIGIN')}`,
     );
   }
+  if (config.AUDIT_READS && config.AUDIT_LOG === 'off') {
+    problems.push(`AUDIT_READS=true needs an audit log, but AUDIT_LOG is off. ${exampleOf('AUDIT_LOG')}`);
+  }
   for (const [name, ...required] of REQUIRED_TOGETHER) {
     if (config[name] === undefined) continue;
     for (const other of required.filter(isMissing)) {

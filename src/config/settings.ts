@@ -221,6 +221,12 @@ export const SETTINGS = {
     example: '/var/log/holdall/audit.log',
     help: 'Destination of the audit log: `stdout`, a file path with a `/`, or `off`.',
   },
+  AUDIT_READS: {
+    read: yesOrNo,
+    defaultText: 'false',
+    example: 'true',
+    help: 'Whether the audit log has reads of file contents.',
+  },
   RATE_LIMIT: {
     read: integer(0, 10_000_000),
     defaultText: null,

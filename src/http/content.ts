@@ -5,6 +5,8 @@ import type { Content, FileEntry } from '../model/store.ts';
 import { recycleWhenPiped } from '../streams/chunk-recycling.ts';
 import { decoded } from '../streams/decoded.ts';
 import { acceptsCoding } from './accept.ts';
+import type { Read } from './access/reads.ts';
+import { accessOf } from './access/request-access.ts';
 import { HttpError } from './errors.ts';
 import { contentHeaders, type DisplayOptions, rejectActiveUse, relativeTo } from './headers.ts';
 import { clientSignal } from './long-operations.ts';
@@ -12,6 +14,8 @@ import { allowsRange, evaluatePreconditions, hasPreconditions, parseRange, quote
 
 /** The source of one file's metadata and bytes. */
 export interface ContentSource {
+  /** What the audit log has of a response with the bytes, or with their URL. */
+  readonly read: Read;
   stat(): Promise<FileEntry>;
   download(options: ReadOptions): Promise<Download>;
   /** Returns a URL to redirect to; undefined if the response contains the bytes. */
@@ -35,7 +39,7 @@ export function sendContent(
 ): FastifyReply | Promise<FastifyReply> {
   rejectActiveUse(request.headers);
   const send = (content: Content | undefined) =>
-    content ? sendBytes(request, reply, content, showing) : openAndSend(request, reply, source, showing);
+    content ? sendBytes(request, reply, content, { source, showing }) : openAndSend(request, reply, source, showing);
   const readCached = requestsWholeFile(request) ? source.readCached?.() : undefined;
   return readCached instanceof Promise ? readCached.then(send) : send(readCached);
 }
@@ -59,10 +63,11 @@ async function openAndSend(
   const ifRange = headers['if-range']?.toString();
   const needsStat = request.method === 'HEAD' || hasPreconditions(headers) || (range && ifRange !== undefined);
   const signal = clientSignal(reply);
+  const send = (content: Content) => sendBytes(request, reply, content, { source, showing });
   for (let attempt = 1; ; attempt++) {
     const file = needsStat ? await source.stat() : undefined;
     const url = file && (await source.downloadUrl(file));
-    if (url !== undefined) return redirect(request, reply, url);
+    if (url !== undefined) return redirect(request, reply, url, source);
     if (file && hasPreconditions(headers)) {
       const verdict = evaluatePreconditions(headers, file);
       if (verdict === 'not-modified')
@@ -82,13 +87,13 @@ async function openAndSend(
     try {
       const allowedRange = file && !allowsRange(ifRange, file) ? undefined : range;
       const download = await source.download({ range: allowedRange, ifMatch: file?.etag, signal });
-      if ('url' in download) return redirect(request, reply, download.url);
+      if ('url' in download) return redirect(request, reply, download.url, source);
       const { content } = download;
-      if (!content.range || !decodingFor(request, content.file)) return sendBytes(request, reply, content, showing);
+      if (!content.range || !decodingFor(request, content.file)) return send(content);
       // Ranges are those of the stored bytes, which the client doesn't accept.
       content.body.destroy();
       const whole = await source.download({ ifMatch: content.file.etag, signal });
-      return 'url' in whole ? redirect(request, reply, whole.url) : sendBytes(request, reply, whole.content, showing);
+      return 'url' in whole ? redirect(request, reply, whole.url, source) : send(whole.content);
     } catch (error) {
       if (isStoreError(error, 'range-unsatisfiable')) {
         const { size } = file ?? (await source.stat());
@@ -105,7 +110,8 @@ export function sendNotModified(reply: FastifyReply): FastifyReply {
   return reply.code(304).send();
 }
 
-function redirect(request: FastifyRequest, reply: FastifyReply, url: string): FastifyReply {
+function redirect(request: FastifyRequest, reply: FastifyReply, url: string, { read }: ContentSource): FastifyReply {
+  accessOf(request).recordRead(read);
   const location = url.startsWith('/') ? relativeTo(request.url, url) : url;
   return reply.code(302).header('location', location).header('cache-control', 'no-store').send();
 }
@@ -114,9 +120,10 @@ function sendBytes(
   request: FastifyRequest,
   reply: FastifyReply,
   content: Content,
-  showing: DisplayOptions,
+  { source, showing }: { readonly source: ContentSource; readonly showing: DisplayOptions },
 ): FastifyReply {
   const { file, range, bytes } = content;
+  accessOf(request).recordRead(source.read);
   describe(reply, file, showing);
   if (decodingFor(request, file)) return describeDecoded(reply, file).send(decoded(content));
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);

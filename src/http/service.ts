@@ -61,6 +61,8 @@ export interface Service {
   readonly access: AccessControl;
   /** Records sign-ins, refusals and changes. */
   readonly audit: Audit;
+  /** Whether `audit` also records which contents were read. */
+  readonly auditReads: boolean;
   /** What the store can't hold; undefined if the service has no database. */
   readonly database?: Database | undefined;
   /** Operations that continue after their request; undefined if the service has no database. */

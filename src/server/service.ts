@@ -194,6 +194,7 @@ async function openService(
     keepsVersions: config.VERSIONS_DAYS > 0 && store.listVersions !== undefined,
     access,
     audit,
+    auditReads: config.AUDIT_READS,
     database,
     changes,
     jobs: jobs.queue,

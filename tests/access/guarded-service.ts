@@ -47,6 +47,7 @@ export async function startGuardedService(
   backend: Backend = memory,
   options: Pick<
     ServiceOptions,
+    | 'auditReads'
     | 'basePath'
     | 'corsOrigins'
     | 'hasJobs'

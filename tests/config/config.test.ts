@@ -487,6 +487,13 @@ describe('The access settings', () => {
     }
   });
 
+  it('reject AUDIT_READS without an audit log', () => {
+    assert.deepEqual(problemsIn({ AUDIT_READS: 'true' }), []);
+    assert.deepEqual(problemsIn({ AUDIT_READS: 'true', AUDIT_LOG: 'off' }), [
+      'AUDIT_READS=true needs an audit log, but AUDIT_LOG is off. Example: AUDIT_LOG=/var/log/holdall/audit.log',
+    ]);
+  });
+
   it('reject ACCESS=open together with ACCESS_FILE', () => {
     assert.deepEqual(problemsIn({ ACCESS: 'open', ...FILE }), [
       'ACCESS=open and ACCESS_FILE exclude each other. Remove one of them.',

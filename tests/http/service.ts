@@ -66,6 +66,7 @@ export interface ServiceOptions
         | 'trash'
         | 'keepsVersions'
         | 'audit'
+        | 'auditReads'
         | 'publicUrl'
         | 'basePath'
         | 'contentOrigin'
@@ -133,6 +134,7 @@ export async function startService(
     keepsVersions = true,
     access: accessOption = LOCAL,
     audit = noAudit,
+    auditReads = false,
     publicUrl,
     basePath = '',
     contentOrigin,
@@ -234,6 +236,7 @@ export async function startService(
       maxUploadSize,
       access,
       audit,
+      auditReads,
       database,
       changes,
       jobs: jobs?.queue,

@@ -17,6 +17,7 @@ import { unknownRoute } from '../failures.ts';
 import { LINK_PREFIX, linkTokenOf, pathOf, setLinkId } from '../request-url.ts';
 import type { LinkService, Service } from '../service.ts';
 import { SignedUrls } from '../signed-urls.ts';
+import { type Read, whenSent } from './reads.ts';
 import { filesOf, type RequestAccess } from './request-access.ts';
 
 /** Seconds for which the signed URL of a large file is valid. */
@@ -248,16 +249,20 @@ export class LinkRequestAccess implements RequestAccess {
 
   record(event: AuditEvent): void {
     this.#isRecorded = true;
-    const { path, destination } = event;
-    this.#service.audit.write(
-      {
-        ...event,
-        ...(path !== undefined && { path: this.fullPath(path as FilePath) }),
-        ...(destination !== undefined && { destination: this.fullPath(destination as FilePath) }),
-        link: this.#link.id,
-      },
-      this.#actor(),
-    );
+    this.#service.audit.write(this.#inStore(event), this.#actor());
+  }
+
+  /** Returns an event with the paths in the store, and the link. */
+  #inStore(event: AuditEvent): AuditEvent {
+    const { path, paths, destination } = event;
+    const full = (relative: string) => this.fullPath(relative as FilePath);
+    return {
+      ...event,
+      ...(path !== undefined && { path: full(path) }),
+      ...(paths !== undefined && { paths: paths.map(full) }),
+      ...(destination !== undefined && { destination: full(destination) }),
+      link: this.#link.id,
+    };
   }
 
   recordRefusal(reason: string): void {
@@ -275,6 +280,13 @@ export class LinkRequestAccess implements RequestAccess {
       },
       this.#actor(),
     );
+  }
+
+  recordRead(read: Read): void {
+    const { auditReads, audit } = this.#service;
+    if (!auditReads) return;
+    const actor = this.#actor();
+    whenSent(this.#request, this.#reply, read, (event) => audit.write(this.#inStore(event), actor));
   }
 
   challenges(): string[] {

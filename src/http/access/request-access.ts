@@ -14,6 +14,7 @@ import { HttpError } from '../errors.ts';
 import { pathOf, withoutLinkTokens } from '../request-url.ts';
 import type { Service } from '../service.ts';
 import type { Authentication } from './authentication.ts';
+import { type Read, whenSent } from './reads.ts';
 
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
@@ -69,6 +70,8 @@ export interface RequestAccess {
   record(event: AuditEvent): void;
   /** Records that the request was refused, unless that is already recorded. */
   recordRefusal(reason: string): void;
+  /** Records a read when the response has ended, if the audit log has reads. Call before the response is sent. */
+  recordRead(read: Read): void;
   /** Returns the values of `WWW-Authenticate`. */
   challenges(): string[];
 }
@@ -261,6 +264,13 @@ export class UserRequestAccess implements RequestAccess {
       outcome: 'refused',
       reason,
     });
+  }
+
+  recordRead(read: Read): void {
+    const { auditReads, audit } = this.#service;
+    if (!auditReads) return;
+    const actor = this.#actor();
+    whenSent(this.#request, this.#reply, read, (event) => audit.write(event, actor));
   }
 
   challenges(): string[] {

@@ -46,6 +46,7 @@ function sendFile({ files, request, reply, environment }: DavContext, file: File
     request,
     reply,
     {
+      read: { action: 'fetch', paths: [file] },
       stat: () => files.stat(file),
       readCached: () => files.readCached(file),
       download: async (options) =>

@@ -69,6 +69,7 @@ export function fetchRoute(app: App, service: Service): void {
         request,
         reply,
         {
+          read: { action: 'fetch', paths: [file] },
           stat: () => files.stat(file),
           readCached: () => files.readCached(file),
           download: (options) => files.download(file, { ...options, asAttachment: download }),
@@ -109,6 +110,7 @@ function sendToVisitor(
     request,
     reply,
     {
+      read: { action: 'fetch', paths: [file] },
       stat: () => files.stat(file),
       async download(read) {
         const url = await downloadUrl(await files.stat(file, { signal: read.signal }));
@@ -132,6 +134,7 @@ function sendVersion(
     request,
     reply,
     {
+      read: { action: 'fetch', paths: [file], version },
       stat: () => files.statVersion(file, version),
       download: (options) => files.downloadVersion(file, version, { ...options, asAttachment: download }),
       downloadUrl: (entry) => files.versionUrl(entry, version, { asAttachment: download }),
@@ -171,6 +174,7 @@ export function signedRoute(app: App, service: Service): void {
         request,
         reply,
         {
+          read: { action: 'fetch signed URL', paths: [file], version },
           stat: () => (version === undefined ? files.stat(file) : files.statVersion(file, version)),
           download: async (options) => {
             const read = () =>

@@ -14,6 +14,7 @@ import {
 import { type ImageSource, renditionEtag, type Thumbnails } from '../../thumbnails/thumbnails.ts';
 import { prefers } from '../accept.ts';
 import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
+import type { Read } from '../access/reads.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
@@ -114,7 +115,8 @@ async function sendRendition(
   const version = parseVersion(versionId);
   const visitor = visitorOf(request);
   if (visitor) rejectVersion(version);
-  const exchange: Exchange = { request, reply, rendition, thumbnails };
+  const read: Read = { action: rendition.kind, paths: [path], version };
+  const exchange: Exchange = { request, reply, rendition, thumbnails, read };
   if (version !== undefined) {
     const file = await files.statVersion(path, version);
     return respond(exchange, file, { read: (of, options) => files.readVersion(of, version, options) });
@@ -144,6 +146,7 @@ interface Exchange {
   readonly reply: FastifyReply;
   readonly rendition: Rendition;
   readonly thumbnails: Thumbnails;
+  readonly read: Read;
   readonly visitor?: LinkRequestAccess;
 }
 
@@ -168,6 +171,7 @@ async function respond(exchange: Exchange, file: FileEntry, source?: ImageSource
       `The precondition failed: the ETag of the ${NAMES[rendition.kind]} is ${quoteEtag(etag)}.`,
     );
   }
+  if (request.method === 'GET') accessOf(request).recordRead(exchange.read);
   return reply.type(mediaTypeOf(rendition)).send(image);
 }
 

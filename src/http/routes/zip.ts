@@ -137,6 +137,7 @@ async function sendArchive(
   await visitor?.countDownload(async () => {});
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${archive.size}`);
   reply.header('content-length', range ? range.end - range.start + 1 : archive.size);
+  accessOf(request).recordRead({ action: 'download archive', paths });
   const stream = archiveStream(archive, { range, files, checksums, signal });
   stream.once('error', (error) => logFailure(request, error, signal));
   return reply.send(recycleWhenPiped(stream));
