@@ -1,7 +1,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir, open, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode } from './model/error.ts';
+import type { Space } from './model/store.ts';
 
 /** The folder of the package. This file (`src`) and its build output (`dist`) are both one level below it. */
 export const PACKAGE_FOLDER = join(import.meta.dirname, '..');
@@ -34,6 +35,15 @@ export function isLoopback(host: string): boolean {
   if (host === '127.0.0.1' || host === 'localhost') return true;
   const plain = host.replace(/^\[(.*)\]$/, '$1').replace(/^::ffff:/i, '');
   return /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(plain);
+}
+
+/**
+ * Returns the space of the volume that holds a folder. A volume without free inodes takes no new files, so it has none left.
+ * Throws the system's error.
+ */
+export async function spaceOf(folder: string): Promise<Space> {
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(folder);
+  return { available: files > 0 && ffree === 0 ? 0 : bavail * bsize, used: (blocks - bfree) * bsize };
 }
 
 /**

@@ -294,6 +294,12 @@ export const SETTINGS = {
     example: '5GiB',
     help: 'Maximum size of an uploaded file. Default: the limit of the store.',
   },
+  MIN_FREE_SPACE: {
+    read: size,
+    defaultText: null,
+    example: '5GB',
+    help: 'Disk space that new content leaves free. Default: 5 %, at most 1 GB.',
+  },
   UPLOAD_CHUNK_SIZE: {
     read: positiveSize,
     defaultText: '64MiB',

@@ -1,6 +1,6 @@
 import { readFile, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { parseAccessFile } from '../access/access-file.ts';
 import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
 import { type Check, type Finding, failed, ok, warning } from '../checks/check.ts';
@@ -14,9 +14,11 @@ import { openEngine } from '../database/open.ts';
 import { systemErrorCode } from '../model/error.ts';
 import { requirePrivatePaths } from '../server/private-paths.ts';
 import { connectRedis } from '../server/redis.ts';
+import { auditFolderOf } from '../server/volumes.ts';
 import { SettingsError } from '../settings/setting.ts';
+import { minFreeBytes } from '../stores/layers/min-free-space.ts';
 import { backendOf } from '../stores/registry.ts';
-import { isLoopback } from '../system.ts';
+import { isLoopback, spaceOf } from '../system.ts';
 import { findPrograms } from '../thumbnails/find-programs.ts';
 import type { FoundPrograms, StillKind } from '../thumbnails/programs.ts';
 
@@ -106,8 +108,7 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
   {
     name: 'own-folders',
     async run({ STATE_DIR, CACHE_DIR, AUDIT_LOG }) {
-      const isFile = AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
-      const folders = { STATE_DIR, CACHE_DIR, AUDIT_LOG: isFile ? dirname(resolve(AUDIT_LOG)) : undefined };
+      const folders = { STATE_DIR, CACHE_DIR, AUDIT_LOG: auditFolderOf(AUDIT_LOG) };
       for (const [name, folder] of Object.entries(folders)) {
         if (folder === undefined || (await isWritable(await nearestFolder(folder)))) continue;
         return failed(
@@ -122,25 +123,33 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
   {
     name: 'disk-space',
     async run(config) {
-      const { CACHE_DIR } = config;
-      const served = servedFolder(config);
-      const folders = [tmpdir(), ...(served ? [served.path] : []), ...(CACHE_DIR ? [CACHE_DIR] : [])];
-      const existing = await Promise.all(folders.map(nearestFolder));
+      const { CACHE_DIR, AUDIT_LOG, MIN_FREE_SPACE } = config;
+      const folders = [
+        servedFolder(config)?.path,
+        backendOf(config).stateFolder(config),
+        CACHE_DIR,
+        tmpdir(),
+        auditFolderOf(AUDIT_LOG),
+      ];
+      const existing = await Promise.all(folders.filter((folder) => folder !== undefined).map(nearestFolder));
       const found: string[] = [];
+      const scarce: string[] = [];
       for (const folder of new Set(existing)) {
-        const { bavail, bsize, ffree, files } = await statfs(folder);
-        const free = bavail * bsize;
-        if (free < MIN_FREE_BYTES || (files > 0 && ffree < MIN_FREE_INODES)) {
-          return warning(
-            `${Math.floor(free / 2 ** 20)} MiB and ${ffree} inodes are free in the file system of ${folder}.`,
-            `Free space there, or move DISK_ROOT, CACHE_DIR or TMPDIR, which holds uploads in progress.`,
-          );
-        }
-        found.push(`${folder}: ${Math.floor(free / 2 ** 20)} MiB`);
+        const { ffree, files } = await statfs(folder);
+        const space = await spaceOf(folder);
+        const free = `${folder}: ${Math.floor(space.available / 2 ** 20)} MiB`;
+        const hasFewInodes = files > 0 && ffree < MIN_FREE_INODES;
+        const isScarce = space.available < Math.max(MIN_FREE_BYTES, minFreeBytes(space, MIN_FREE_SPACE));
+        if (isScarce || hasFewInodes) scarce.push(hasFewInodes ? `${free} and ${ffree} inodes` : free);
+        found.push(free);
       }
-      return ok(`Free space: ${found.join(', ')}.`);
+      if (scarce.length === 0) return ok(`Free space: ${found.join(', ')}.`);
+      return warning(
+        `Little space is free: ${scarce.join(', ')}.`,
+        `Free space there, or move DISK_ROOT, STATE_DIR, CACHE_DIR, AUDIT_LOG or TMPDIR, which holds uploads in progress. Below MIN_FREE_SPACE, a disk takes no new content.`,
+      );
     },
-    explain: () => 'Check DISK_ROOT, CACHE_DIR and TMPDIR.',
+    explain: () => 'Check DISK_ROOT, STATE_DIR, CACHE_DIR, AUDIT_LOG and TMPDIR.',
   },
   {
     name: 'thumbnail-programs',

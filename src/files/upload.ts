@@ -117,7 +117,9 @@ async function stageAndCommit(
   { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit), onChunk });
-  const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
+  const staged = await (store.stage
+    ? store.stage({ body, maxSize: incoming.maxSize }, options)
+    : spool(store, body, options));
   try {
     await atEnd?.();
     const { path, condition, rename = false } = await target();

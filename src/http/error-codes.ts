@@ -531,8 +531,8 @@ const STORE_ERRORS: Readonly<
   },
   'store-full': {
     meaning:
-      'The store has no space left, or its quota is exhausted. With a repository also: unfinished uploads in parts have 1 GiB.',
-    action: 'Free space in the store, or raise its quota. Finish or cancel uploads in parts.',
+      'The store has no space left, its quota is exhausted, or a disk has less than `MIN_FREE_SPACE`. With a repository also: unfinished uploads in parts have 1 GiB.',
+    action: 'Delete files permanently, empty the trash, or raise the quota. Finish or cancel uploads in parts.',
   },
   'store-not-writable': {
     meaning: 'The health check cannot write to the store.',

@@ -65,6 +65,17 @@ const change = Type.Optional(
 /** The response to a change that is recorded in the change log. */
 export const Changed = Type.Object({ success, message: Type.String(), change }, { title: 'Changed' });
 
+const volumeName = Type.Union([
+  Type.Literal('files'),
+  Type.Literal('state'),
+  Type.Literal('cache'),
+  Type.Literal('temporary'),
+  Type.Literal('logs'),
+]);
+
+/** A volume that the service uses: of the files, or of its own folders. */
+export type VolumeName = Static<typeof volumeName>;
+
 export const Ready = Type.Object(
   {
     success,
@@ -72,6 +83,17 @@ export const Ready = Type.Object(
     database: Type.Optional(
       Type.Union([Type.Literal('available'), Type.Literal('unavailable')], {
         description: 'The state of the database. File operations work without it.',
+      }),
+    ),
+    status: Type.Optional(
+      Type.Literal('degraded', {
+        description: 'Some functions do not work. Files can be read. Absent if everything works.',
+      }),
+    ),
+    almostFull: Type.Optional(
+      Type.Array(volumeName, {
+        description:
+          'The volumes with less free space than `MIN_FREE_SPACE`. The one of the files takes no new content. Absent if there is none.',
       }),
     ),
     quota: Type.Optional(

@@ -33,6 +33,7 @@ import type { CorsOrigins } from './access/cors.ts';
 import type { LinkSessions } from './access/link-session.ts';
 import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
+import type { VolumeName } from './schemas.ts';
 import type { SignedUrls } from './signed-urls.ts';
 
 /** Everything that the routes need. */
@@ -95,6 +96,8 @@ export interface Service {
   readonly limits: Limits;
   /** The metrics and their token; undefined if metrics are disabled. */
   readonly metrics?: ServiceMetrics | undefined;
+  /** The volumes that the service uses; undefined if it does not watch their space. */
+  readonly volumes?: { findAlmostFull(): Promise<readonly VolumeName[]> } | undefined;
   /** Traces requests; undefined if tracing is disabled. */
   readonly tracer?: Tracer | undefined;
 }

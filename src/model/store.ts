@@ -367,7 +367,7 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * Stages the content of a file before its destination is known. `Files` uses a temporary file for stores that lack
    * this capability.
    */
-  stage?(upload: Pick<Upload, 'body'>, options?: Cancellable): Promise<StagedUpload>;
+  stage?(upload: Pick<Upload, 'body' | 'maxSize'>, options?: Cancellable): Promise<StagedUpload>;
 
   /**
    * Begins an upload whose content arrives in several requests, also of other processes. `id` is a new ID, of letters,
@@ -472,8 +472,11 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    */
   quota?(): Quota | undefined;
 
-  /** Returns the space of the volume that holds the files. Other programs can share it. */
-  space?(options?: Cancellable): Promise<Space>;
+  /**
+   * Returns the space of the volume that holds the files. With `path`, of the volume that would hold a file or folder at
+   * this path. Other programs can share it.
+   */
+  space?(options?: { readonly path?: FilePath | FolderPath } & Cancellable): Promise<Space>;
 
   /**
    * Returns whether a file at this path changes how the store treats other files, as `.gitattributes` does in a

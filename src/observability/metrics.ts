@@ -20,11 +20,20 @@ export interface CompletedStoreCall {
   readonly seconds: number;
 }
 
+/** The space of a volume that the service uses, in bytes. */
+export interface VolumeSpace {
+  readonly name: string;
+  readonly free: number;
+  /** The free space below which the volume counts as almost full. */
+  readonly minFree: number;
+}
+
 /** The values of gauges that are sampled when metrics are read. */
 export interface GaugeSources {
   /** Returns the number of images in the render queue. */
   queuedThumbnails(): number;
   quota(): Quota | undefined;
+  volumes(): Promise<readonly VolumeSpace[]>;
 }
 
 /** The source of a thumbnail; `failed` for a failure. */
@@ -64,6 +73,7 @@ export function createMetrics(worker: string): Metrics {
   return {
     ...createRequestMetrics(meter),
     ...createStoreMetrics(meter),
+    ...createWorkerMetrics(meter),
     ...createDatabaseMetrics(meter),
     ...createWebhookMetrics(meter),
     ...createThumbnailMetrics(meter),
@@ -82,8 +92,12 @@ function createMeter(registry: Registry) {
       new Counter({ name: `holdall_${name}`, help, labelNames, registers }),
     histogram: <Label extends string>(name: string, help: string, labelNames: Label[]) =>
       new Histogram({ name: `holdall_${name}`, help, labelNames, buckets: BUCKETS, registers }),
-    gauge: (name: string, help: string, collect?: (this: Gauge) => void) =>
-      new Gauge({ name: `holdall_${name}`, help, registers, ...(collect && { collect }) }),
+    gauge: <Label extends string = never>(
+      name: string,
+      help: string,
+      collect?: (this: Gauge<Label>) => void | Promise<void>,
+      labelNames: Label[] = [],
+    ) => new Gauge({ name: `holdall_${name}`, help, labelNames, registers, ...(collect && { collect }) }),
   };
 }
 
@@ -131,6 +145,12 @@ function createStoreMetrics({ counter, histogram, gauge }: Meter) {
   };
 }
 
+/** The counter of `serveMetricsToWorkers`, so that it also exists without a primary process. */
+function createWorkerMetrics({ counter }: Meter) {
+  counter('worker_deaths_total', 'Workers that died and were replaced.');
+  return {};
+}
+
 function createDatabaseMetrics({ gauge }: Meter) {
   const unavailable = gauge('database_unavailable', '1 while the database is unavailable, otherwise 0.');
   const subscribers = gauge('change_subscribers', 'Clients that follow the changes.');
@@ -165,6 +185,18 @@ function createSampledGauges({ gauge }: Meter): Metrics['setGaugeSources'] {
   quotaGauge('quota_limit', 'API requests that the repository host allows per hour.', ({ limit }) => limit);
   quotaGauge('quota_remaining', 'Remaining API requests, as last reported by the host.', ({ remaining }) => remaining);
   quotaGauge('quota_reset_seconds', 'Unix time at which the quota resets.', ({ reset }) => reset.getTime() / 1000);
+  const volumeGauge = (name: string, help: string, value: (volume: VolumeSpace) => number) =>
+    gauge(
+      name,
+      help,
+      async function () {
+        this.reset();
+        for (const volume of (await sources?.volumes()) ?? []) this.set({ volume: volume.name }, value(volume));
+      },
+      ['volume'],
+    );
+  volumeGauge('free_bytes', 'Free space of a volume.', ({ free }) => free);
+  volumeGauge('min_free_bytes', 'Free space below which the volume is almost full.', ({ minFree }) => minFree);
   return (newSources) => {
     sources = newSources;
   };

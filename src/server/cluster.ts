@@ -51,7 +51,8 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
   let failedStarts = 0;
   const ready = new Set<number>();
   const addReadyWorker = handlesHangup(config) ? forwardHangups() : () => {};
-  if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers();
+  let deaths = 0;
+  if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers(() => deaths);
   serveCountersToWorkers();
   serveBroadcastsToWorkers();
   cluster.on('message', (worker, message: { ready?: ReadyService }) => {
@@ -74,6 +75,7 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
       for (const other of workers()) other.process.kill('SIGKILL');
       process.exit(status);
     };
+    deaths++;
     if (START_FAILURES.includes(code) && !isReady) exit(code);
     if (!ready.delete(worker.id)) failedStarts++;
     // A store that is unavailable can be available later.

@@ -19,6 +19,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { OpenedStore } from '../stores/backend.ts';
 import { circuitBreaker } from '../stores/layers/circuit-breaker.ts';
+import { minFreeSpace } from '../stores/layers/min-free-space.ts';
 import { observe, trace } from '../stores/layers/observe.ts';
 import { readOnly } from '../stores/layers/read-only.ts';
 import { retry } from '../stores/layers/retry.ts';
@@ -40,6 +41,7 @@ import { createLinks } from './links.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import { createUploadExpiry, createUploads } from './uploads.ts';
+import { Volumes } from './volumes.ts';
 import { startWebhooks } from './webhooks.ts';
 
 /** The running service of one process. */
@@ -179,7 +181,12 @@ async function openService(
     environment,
   );
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
-  metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
+  const volumes = new Volumes(opened, config);
+  metrics?.setGaugeSources({
+    queuedThumbnails: () => thumbnails.queueLength(),
+    quota: () => files.quota(),
+    volumes: () => volumes.read(),
+  });
   return {
     files,
     thumbnails,
@@ -214,6 +221,7 @@ async function openService(
     corsOrigins: corsOriginsOf(config),
     limits: limitsOf(config, shared),
     metrics,
+    volumes,
     tracer,
     serves: opened.name,
   };
@@ -263,7 +271,8 @@ function layerStore(
       logger.warn({ seconds: Math.round(outageMs / 1000) }, 'Store reachable again; circuit breaker closed');
     },
   });
-  return observe(config.READ_ONLY ? readOnly(guarded) : guarded, observer.callCompleted);
+  const allowed = config.READ_ONLY ? readOnly(guarded) : minFreeSpace(guarded, config.MIN_FREE_SPACE);
+  return observe(allowed, observer.callCompleted);
 }
 
 /** Returns the signed URLs of the service: for stores whose large files it streams, and for `CONTENT_ORIGIN`. */

@@ -48,8 +48,11 @@ function sendToPrimary(message: Message): void {
   process.send?.(message, undefined, undefined, () => {});
 }
 
-/** Handles the requests of all workers, in the primary. Omits workers that are still starting. */
-export function serveMetricsToWorkers(): void {
+/**
+ * Handles the requests of all workers, in the primary. Omits workers that are still starting. Adds the metrics of the primary
+ * itself: `deaths` returns the number of workers that died.
+ */
+export function serveMetricsToWorkers(deaths: () => number): void {
   const collections = new Map<number, MetricsCollection>();
   const ready = new WeakSet<Worker>();
   let lastId = 0;
@@ -67,12 +70,25 @@ export function serveMetricsToWorkers(): void {
       );
       const finish = (metrics: object[][]) => {
         collections.delete(id);
-        sendToWorker(worker, { kind: 'collected', id: message.id, metrics });
+        sendToWorker(worker, { kind: 'collected', id: message.id, metrics: [...metrics, metricsOfPrimary(deaths())] });
       };
       collections.set(id, new MetricsCollection(workers.length, finish));
       for (const each of workers) if (each) sendToWorker(each, { kind: 'read', id });
     }
   });
+}
+
+/** Returns the metrics of the primary, as the registry of a worker returns its own. The primary does not load that code. */
+function metricsOfPrimary(deaths: number): object[] {
+  return [
+    {
+      name: 'holdall_worker_deaths_total',
+      help: 'Workers that died and were replaced.',
+      type: 'counter',
+      values: [{ value: deaths, labels: { worker: 'primary' } }],
+      aggregator: 'sum',
+    },
+  ];
 }
 
 function sendToWorker(worker: Worker, message: Message): void {

@@ -135,6 +135,7 @@ describe('The documentation', () => {
     metrics.setGaugeSources({
       queuedThumbnails: () => 0,
       quota: () => ({ limit: 1, remaining: 1, reset: new Date() }),
+      volumes: async () => [{ name: 'files', free: 1, minFree: 1 }],
     });
     metrics.requestStarted();
     metrics.requestCompleted({ method: 'GET', route: undefined, status: 200, seconds: 1, received: 1, sent: 1 });

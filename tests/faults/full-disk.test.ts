@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import sharp from 'sharp';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
-import { assertFailure, assertSuccess, escapePath, type HttpResponse, postJson, send, upload } from '../http/client.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  escapePath,
+  type HttpResponse,
+  jsonOf,
+  postJson,
+  send,
+  upload,
+} from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import { fill } from './filled.ts';
@@ -18,7 +28,7 @@ it('handles a full disk', async (t) => {
   const root = join(await temporaryFolder(t), 'root');
   const reason = await mountTmpfs(t, root, 'size=16m');
   if (reason) return t.skip(reason);
-  const { port } = await startHoldall(t, { root, settings: { LOG_LEVEL: 'info' } });
+  const { port } = await startHoldall(t, { root, settings: { LOG_LEVEL: 'info', MIN_FREE_SPACE: '0' } });
   const old = Buffer.alloc(6 * MIB, 'old');
   await upload(port, 'folder/old', old);
   const image = await sharp({ create: { width: 400, height: 400, channels: 3, background: 'red' } })
@@ -99,6 +109,57 @@ it('handles a full disk', async (t) => {
     }
     await untilNoTemporaryFiles(root);
   });
+});
+
+it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
+  const root = join(await temporaryFolder(t), 'root');
+  const reason = await mountTmpfs(t, root, 'size=16m');
+  if (reason) return t.skip(reason);
+  const { port } = await startHoldall(t, { root, settings: { MIN_FREE_SPACE: '4MiB' } });
+  const bytes = Buffer.alloc(MIB, 'bytes');
+  const put = (path: string, body: Buffer) => send(port, path, { method: 'PUT', body });
+  const ready = async () => jsonOf(await send(port, '/-/health/ready'));
+
+  // There would be space for it, but not for the next one.
+  const large = await put('/file/large', Buffer.alloc(13 * MIB));
+  assertFailure(large, 503, /no space for 13631488 bytes/);
+  assert.equal((await put('/-/dav/large', Buffer.alloc(13 * MIB))).status, 507);
+  for (let number = 0; number < 5; number++) assert.equal((await put(`/file/folder/${number}`, bytes)).status, 201);
+  for (const status of [201, 200])
+    assert.equal((await put('/file/replaced', Buffer.alloc(1000, status))).status, status);
+  assert.equal((await ready())['status'], undefined);
+  await writeFile(join(root, 'filler'), Buffer.alloc(8 * MIB));
+  await until('it is degraded', async () => (await ready())['status'] === 'degraded');
+  assert.deepEqual((await ready())['almostFull'], ['files', 'state', 'cache']);
+
+  const copy = { source: 'folder/0', destination: 'copy', is_folder: false };
+  const tus = { 'tus-resumable': '1.0.0', 'upload-length': '1', 'upload-metadata': 'path bmV3' };
+  const [version] = (jsonOf(await send(port, '/-/versions/replaced')) as { versions: { id: string }[] }).versions;
+  const refused: [string, () => Promise<HttpResponse>][] = [
+    ...ORDERS.map((order): [string, () => Promise<HttpResponse>] => [
+      order,
+      () => uploadIn(port, 'new', order, Buffer.from('x')),
+    ]),
+    ['a PUT', () => put('/file/new', Buffer.from('x'))],
+    ['an upload in parts', () => send(port, '/-/uploads', { method: 'POST', headers: tus })],
+    ['a copy', () => postJson(port, '/copy', copy)],
+    ['a copy of a folder', () => postJson(port, '/copy', { source: 'folder', destination: 'copies', is_folder: true })],
+    ['a new folder', () => postJson(port, '/create_folder', { path: 'new' })],
+    ['a restored version', () => postJson(port, '/-/versions/replaced', { version: version?.id })],
+  ];
+  for (const [name, attempt] of refused) {
+    const { status, body } = await attempt();
+    assert.deepEqual([status, JSON.parse(body.toString()).code], [503, 'store-full'], name);
+  }
+  assert.equal((await put('/-/dav/new', Buffer.from('x'))).status, 507);
+  assert.equal((await send(port, '/-/dav/new', { method: 'MKCOL' })).status, 507);
+
+  assert.equal((await send(port, '/file/folder/0')).status, 200);
+  assert.equal((await postJson(port, '/rename/folder/0', { newName: 'renamed' })).status, 200);
+  assert.equal((await send(port, '/delete/filler', { method: 'DELETE' })).status, 200);
+  assert.equal((await put('/file/new', Buffer.from('x'))).status, 503);
+  assert.equal((await send(port, '/-/trash', { method: 'DELETE' })).status, 200);
+  assert.equal((await put('/file/new', Buffer.from('x'))).status, 201);
 });
 
 function assertFull(response: HttpResponse): void {

@@ -3,8 +3,9 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../src/model/error.ts';
-import type { Store } from '../../src/model/store.ts';
+import type { FileEntry, Store } from '../../src/model/store.ts';
 import { circuitBreaker } from '../../src/stores/layers/circuit-breaker.ts';
+import { minFreeBytes, minFreeSpace } from '../../src/stores/layers/min-free-space.ts';
 import { type Observation, observe, trace } from '../../src/stores/layers/observe.ts';
 import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { retry } from '../../src/stores/layers/retry.ts';
@@ -253,6 +254,118 @@ describe('read-only', () => {
       writes,
       MEMBERS.filter((member) => changing.test(member)),
     );
+  });
+});
+
+describe('min-free-space', () => {
+  const MIN_FREE = 1000;
+
+  /** A store with every member on a volume with this space, and the members that were called. */
+  const onVolume = (available: () => number) => {
+    const calls: Member[] = [];
+    const full = fullStore((member, args) => {
+      calls.push(member);
+      const [, options] = args as [unknown, { body?: Readable } | undefined];
+      return options?.body?.toArray();
+    });
+    const space = async () => ({ available: available(), used: 0 });
+    const store = minFreeSpace({ ...full, space }, MIN_FREE, { checkIntervalMs: 1 });
+    return { store, calls };
+  };
+  const isFull = { code: 'store-full', kind: 'unavailable' };
+  const ADDING = [
+    'write',
+    'stage',
+    'createUpload',
+    'presignParts',
+    'createFolder',
+    'copy',
+    'copyFolder',
+    'restoreVersion',
+  ];
+
+  it('refuses exactly what adds content, without calling the store', async () => {
+    const { store, calls } = onVolume(() => MIN_FREE);
+    for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'writes' && each !== 'openUpload')) {
+      const result = call(store, member, {}, {});
+      if (ADDING.includes(member)) await assert.rejects(result, isFull, member);
+      else await result;
+    }
+    assert.deepEqual(
+      calls.filter((member) => ADDING.includes(member)),
+      [],
+    );
+    assert.ok(calls.includes('moveToTrash') && calls.includes('moveFolder') && calls.includes('restoreTrashed'));
+  });
+
+  it('refuses what does not fit above the limit by its announced size, before it reads the body', async () => {
+    const { store, calls } = onVolume(() => MIN_FREE + 5);
+    for (const sizes of [{ size: 6 }, { maxSize: 6 }]) {
+      const body = new Readable({ read: () => assert.fail('The body was read.') });
+      await assert.rejects(store.write(file('a'), { body, type: 'text/plain', ...sizes }), isFull);
+      assert.ok(body.destroyed);
+    }
+    await assert.rejects(
+      async () => store.createUpload?.('id', { file: file('a'), type: 'text/plain', size: 6 }),
+      isFull,
+    );
+    assert.deepEqual(calls, []);
+    await store.write(file('a'), { body: Readable.from(['12345']), type: 'text/plain', size: 5, maxSize: 500 });
+    assert.deepEqual(calls, ['write']);
+  });
+
+  it('aborts a body of unknown size at the limit', async () => {
+    let available = MIN_FREE + 5;
+    const { store } = onVolume(() => available);
+    const endless = new Readable({ read() {} });
+    endless.push('a');
+    const written = store.write(file('a'), { body: endless, type: 'text/plain' });
+    endless.once('data', () => {
+      available = MIN_FREE - 1;
+    });
+    await assert.rejects(written, isFull);
+  });
+
+  it('refuses to append to an upload, whose content can be committed and removed', async () => {
+    const inner = { offset: 3, append: async () => 4, commit: async () => ({}) as FileEntry, remove: async () => {} };
+    const space = async () => ({ available: 0, used: 0 });
+    const store = minFreeSpace({ ...createMemoryStore(), space, openUpload: async () => inner }, MIN_FREE);
+    const opened = await store.openUpload?.('id');
+    assert.equal(opened?.offset, 3);
+    const body = Readable.from(['x']);
+    await assert.rejects(opened.append(body), isFull);
+    assert.ok(body.destroyed);
+    await opened.commit(file('a'), { type: 'text/plain' });
+    await opened.remove();
+  });
+
+  it('asks for the space of the volume of the path, and returns it without the bytes that stay free', async () => {
+    const asked: unknown[] = [];
+    const space: Store['space'] = async ({ path } = {}) => {
+      asked.push(path);
+      return { available: MIN_FREE + 7, used: 9 };
+    };
+    const store = minFreeSpace({ ...createMemoryStore(), space }, MIN_FREE);
+    await store.write(file('a/b'), upload('x'));
+    await store.createFolder(folder('c/'));
+    assert.deepEqual(asked, ['a/b', 'c/']);
+    assert.deepEqual(await store.space?.(), { available: 7, used: 9 });
+  });
+
+  it('leaves stores alone whose space is unknown, and every store without a limit', async () => {
+    const store = createMemoryStore();
+    assert.equal(minFreeSpace(store, MIN_FREE), store);
+    const space = async () => ({ available: 0, used: 0 });
+    const unlimited = { ...store, space };
+    assert.equal(minFreeSpace(unlimited, 0), unlimited);
+    const failing = { ...store, space: () => Promise.reject(new StoreError('store-unreachable', 'gone')) };
+    await minFreeSpace(failing, MIN_FREE).write(file('a'), upload('x'));
+  });
+
+  it('has a default that suits small and large volumes', () => {
+    assert.equal(minFreeBytes({ available: 50, used: 50 }, undefined), 5);
+    assert.equal(minFreeBytes({ available: 1e12, used: 1e12 }, undefined), 1e9);
+    assert.equal(minFreeBytes({ available: 50, used: 50 }, 70), 70);
   });
 });
 

@@ -6,7 +6,7 @@ import { createMetricsCollector, serveMetricsToWorkers } from '../../src/server/
  * and the elapsed milliseconds as JSON. With the argument `silent`, the primary does not respond.
  */
 if (cluster.isPrimary) {
-  if (process.argv[2] !== 'silent') serveMetricsToWorkers();
+  if (process.argv[2] !== 'silent') serveMetricsToWorkers(() => 2);
   cluster.fork();
 } else {
   const collect = createMetricsCollector(async () => [{ name: 'one' }]);

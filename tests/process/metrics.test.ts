@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
+import { atEnd, type Holdall, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
@@ -94,9 +94,32 @@ describe('Metrics', () => {
     assert.equal(response.body.toString().match(/^holdall_http_requests_in_flight\{/gm)?.length, 1);
   });
 
+  it('count workers that died', async (t) => {
+    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
+    await untilAllServe(holdall);
+    assert.equal(await read(holdall, 'worker_deaths_total'), 0);
+    const [first = 0] = holdall.serving();
+    process.kill(first, 'SIGKILL');
+    // Until then, the primary process can pass connections to it.
+    await until('its death is noticed', () => holdall.log.some(({ worker }) => worker === first));
+    assert.equal(await read(holdall, 'worker_deaths_total'), 1);
+  });
+
+  it('have the space of each volume', async (t) => {
+    const folder = await temporaryFolder(t);
+    const settings = { METRICS_TOKEN: TOKEN, AUDIT_LOG: join(folder, 'audit.log'), MIN_FREE_SPACE: '3GB' };
+    const holdall = await startHoldall(t, { settings });
+    for (const volume of ['files', 'state', 'cache', 'temporary', 'logs']) {
+      assert.ok((await read(holdall, 'free_bytes', { volume })) > 0, volume);
+      assert.equal(await read(holdall, 'min_free_bytes', { volume }), 3e9, volume);
+    }
+  });
+
   it('include the requesting worker before it is ready, without waiting', async () => {
     const { metrics, milliseconds } = await collectInCluster();
-    assert.deepEqual(metrics, [[{ name: 'one' }]]);
+    const [worker, primary, ...others] = metrics;
+    assert.deepEqual([worker, others], [[{ name: 'one' }], []]);
+    assert.partialDeepStrictEqual(primary, [{ name: 'holdall_worker_deaths_total', values: [{ value: 2 }] }]);
     assert.ok(milliseconds < 1500, `${milliseconds} ms`);
   });
 

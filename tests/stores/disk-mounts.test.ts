@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { expireKept } from '../../src/files/expiry.ts';
 import { createTrashOperations } from '../../src/files/trash.ts';
 import { newKeptId } from '../../src/model/kept-ids.ts';
+import type { FilePath, FolderPath } from '../../src/model/path.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { removeTree } from '../../src/stores/disk/trees.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
@@ -159,4 +160,16 @@ describe('A temporary file in a served folder', () => {
     }
     assert.equal((await stat(join(root, 'f', name))).size, 1);
   });
+});
+
+it('The space of a path is that of the file system which is mounted there', async (t) => {
+  const root = await temporaryFolder(t);
+  assert.equal(await mountTmpfs(t, join(root, 'f/the mount'), 'size=8m'), undefined);
+  const { store } = await openDisk({ root, log: silentLog });
+  atEnd(t, () => store.close?.());
+  const available = async (path: FilePath | FolderPath) => (await store.space?.({ path }))?.available ?? 0;
+  for (const path of [file('f/the mount/new/a'), folder('f/the mount')]) {
+    assert.equal(await available(path), 8 * 2 ** 20);
+  }
+  for (const path of [file('f/the mountain'), folder('f')]) assert.ok((await available(path)) > 8 * 2 ** 20);
 });

@@ -17,7 +17,7 @@ import type { SecurityContact, Service, ServiceMetrics } from '../service.ts';
 const CHECK_LIFETIME_MS = 2000;
 
 /** Registers the system routes under `/-/`. */
-export function systemRoutes(app: App, { files, metrics, database }: Service): void {
+export function systemRoutes(app: App, { files, metrics, database, volumes }: Service): void {
   const check = createCachedCheck(files);
   const isReader = metrics ? createTokenCheck(metrics.token) : () => false;
   app.get(
@@ -41,16 +41,20 @@ export function systemRoutes(app: App, { files, metrics, database }: Service): v
         tags: ['System'],
         summary: 'Readiness check',
         description:
-          'Returns 503 with the reason if the store is not available. Results are cached for two seconds. The status does not depend on the database, because file operations work without it. `quota` is only included if the request sends `METRICS_TOKEN` as `Authorization: Bearer`.',
+          'Returns 503 with the reason if the store is not available. Results are cached for two seconds. The status does not depend on the database, because file operations work without it, nor on free space, because files can be read and deleted without any: `status` is then `degraded`. `quota` is only included if the request sends `METRICS_TOKEN` as `Authorization: Bearer`.',
         response: { 200: Ready, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request) => {
       await check();
       const quota = isReader(request) ? files.quota() : undefined;
+      const almostFull = (await volumes?.findAlmostFull()) ?? [];
+      const isDegraded = almostFull.length > 0 || database?.isAvailable === false;
       return {
         success: true,
-        message: 'The service is ready.',
+        message: isDegraded ? 'The service is ready, but degraded.' : 'The service is ready.',
+        ...(isDegraded && ({ status: 'degraded' } as const)),
+        ...(almostFull.length > 0 && { almostFull: [...almostFull] }),
         ...(database && ({ database: database.isAvailable ? 'available' : 'unavailable' } as const)),
         ...(quota && { quota: { ...quota, reset: quota.reset.toISOString() } }),
       } as const;

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
-import { access, rm, statfs, writeFile } from 'node:fs/promises';
+import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull, StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison, UNKNOWN_NAMES } from '../../model/name-comparison.ts';
 import { isFolder, ROOT } from '../../model/path.ts';
-import type { Space, Store, TrashStore, VersionStore } from '../../model/store.ts';
+import type { Store, TrashStore, VersionStore } from '../../model/store.ts';
 import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
@@ -16,6 +16,7 @@ import { DiskReader } from './read.ts';
 import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 import { Root, unusableRoot } from './root.ts';
+import { DiskSpace } from './space.ts';
 import { openTemporary, type Temporary } from './temporary.ts';
 import { DiskTrash } from './trash.ts';
 import { VersionExpiry } from './version-expiry.ts';
@@ -75,6 +76,7 @@ export async function openDisk({
     log.warn(message, { root: root.path });
   }
   const list = createLister(root, log);
+  const space = new DiskSpace(root.path);
   const reader = new DiskReader(root);
   const versionsFolder = versionsIn(ownFolder);
   const versions = new DiskVersions(root, temporary, versionsFolder);
@@ -101,7 +103,7 @@ export async function openDisk({
     createFolder: (path) => folders.createFolder(path),
     hasFolder: (path) => folders.exists(path),
     identify: (path) => identify(root, path),
-    space: () => spaceOf(root.path),
+    space: ({ path = ROOT } = {}) => space.of(path),
     removeFolder: (path) => folders.removeFolder(path),
     removeTree: (path, options) => folders.removeTree(path, options),
     copyFolder: (from, to, options) => folders.copyFolder(from, to, options),
@@ -129,15 +131,6 @@ export async function openDisk({
   } satisfies Store;
 
   return { store, signingKey: key, root: root.path, ownFolder, names: root.names };
-}
-
-async function spaceOf(folder: string): Promise<Space> {
-  try {
-    const { bsize, blocks, bfree, bavail } = await statfs(folder);
-    return { available: bavail * bsize, used: (blocks - bfree) * bsize };
-  } catch (error) {
-    throw toStoreError(error, ROOT);
-  }
 }
 
 /** Throws `unavailable` if the root was replaced or can't be written to. A full disk is usable: it can be read, and deletes free space. */
