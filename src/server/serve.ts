@@ -86,6 +86,7 @@ const UNAVAILABLE_CODES: readonly StoreErrorCode[] = [
   'store-unreachable',
   'store-busy',
   'store-full',
+  'state-full',
   'quota-exhausted',
 ];
 

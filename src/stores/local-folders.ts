@@ -3,7 +3,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemErrorCode } from '../model/error.ts';
+import { isDiskFull, StoreError, systemErrorCode } from '../model/error.ts';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { makeFolder, syncNames } from '../system.ts';
@@ -26,12 +26,15 @@ export function localFoldersOf(
   };
 }
 
-/** Returns the key in a state folder. Throws a `SettingsError` if the folder can't be used. */
+/** Returns the key in a state folder. Throws a `SettingsError` if the folder can't be used, and `state-full` if it has no space. */
 export async function loadKeyFrom(stateFolder: string): Promise<Buffer> {
   try {
     return await loadSigningKey(stateFolder);
   } catch (error) {
-    throw unusableState(stateFolder, error);
+    if (!isDiskFull(error)) throw unusableState(stateFolder, error);
+    // A later start can succeed without another setting.
+    const message = `The disk of STATE_DIR ${stateFolder} is full, so it can't take the signing key. Free space on it.`;
+    throw new StoreError('state-full', message, { cause: error });
   }
 }
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, jsonOf, pathsBelow, postJson, send, upload } from '../http/client.ts';
 import { fill } from './filled.ts';
-import { mountExt4 } from './mounts.ts';
+import { mountExt4, mountTmpfs } from './mounts.ts';
 
 /** As the web UI deletes. */
 const AS_JOB = { method: 'DELETE', headers: { prefer: 'respond-async, wait=10' } };
@@ -70,6 +70,16 @@ describe('A service with a full STATE_DIR', () => {
     await rm(filler);
     await untilDatabase(port, 'available');
     assert.equal((await beginUpload(port, cookie)).status, 201);
+  });
+
+  it('ends as unavailable at its first start, which needs space for the signing key', async (t) => {
+    const folder = await temporaryFolder(t);
+    const state = join(folder, 'state');
+    const reason = await mountTmpfs(t, state, 'size=4k,nr_inodes=1');
+    if (reason) return t.skip(reason);
+    const { code, stderr } = await runHoldall(t, { settings: { DISK_ROOT: join(folder, 'root'), STATE_DIR: state } });
+    assert.equal(code, 69);
+    assert.match(stderr, /The disk of STATE_DIR .* is full/);
   });
 
   it('loses nothing that it has confirmed, and recovers by itself', async (t) => {
