@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { expireKept } from '../../src/files/expiry.ts';
 import { createTrashOperations } from '../../src/files/trash.ts';
@@ -8,7 +10,8 @@ import { newKeptId } from '../../src/model/kept-ids.ts';
 import type { FilePath, FolderPath } from '../../src/model/path.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { removeTree } from '../../src/stores/disk/trees.ts';
-import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, silentLog, textOf, upload } from '../contract/bytes.ts';
 import { mountBind, mountTmpfs } from '../faults/mounts.ts';
 import type { Need } from '../runner/needs.ts';
@@ -144,6 +147,87 @@ for (const [name, mount] of Object.entries(MOUNTS)) {
     });
   });
 }
+
+describe('A file system that is mounted below a small DISK_ROOT', { concurrency: true }, () => {
+  const MIB = 2 ** 20;
+  const content = Buffer.alloc(2 * MIB, 'large');
+  const open = async (t: TestContext) => {
+    const root = join(await temporaryFolder(t), 'root');
+    assert.equal(await mountTmpfs(t, root, 'size=1m'), undefined);
+    const path = join(root, 'mount');
+    assert.equal(await mountTmpfs(t, path, 'size=16m'), undefined);
+    const { store } = await openDisk({ root, log: silentLog });
+    atEnd(t, () => store.close?.());
+    const large = (name: string) =>
+      store.write(file(name), { body: Readable.from([content]), type: 'text/plain', maxSize: content.length }, {});
+    const requireClean = async (expected: readonly string[]) => {
+      assert.deepEqual((await readdir(path)).toSorted(), expected);
+      assert.deepEqual(await readdir(join(root, '.holdall/uploads')).catch(() => []), []);
+      const [own = ''] = await readdir(join(root, '.holdall/temporary'));
+      assert.deepEqual(await readdir(join(root, '.holdall/temporary', own)), []);
+    };
+    return { store, root, path, large, requireClean };
+  };
+
+  it('receives uploads and copies larger than the space of the root', async (t) => {
+    const { store, path, large, requireClean } = await open(t);
+    await large('mount/a');
+    await large('mount/new/sub/b');
+    await large('mount/a');
+    await store.copy?.(file('mount/a'), file('mount/c'), options);
+    await store.copyFolder?.(folder('mount/new'), folder('mount/copied/new'), options);
+    for (const name of ['a', 'c', 'new/sub/b', 'copied/new/sub/b'])
+      assert.ok(content.equals(await readFile(join(path, name))), name);
+    await requireClean(['a', 'c', 'copied', 'new']);
+    await assert.rejects(large('b'), { code: 'store-full' });
+  });
+
+  it('receives resumable uploads larger than the space of the root, and removes orphaned ones', async (t) => {
+    const { store, path, requireClean } = await open(t);
+    const target = { file: file('mount/new/a'), type: 'text/plain' };
+    for (const id of ['one', 'two', 'three']) await store.createUpload?.(id, target);
+    for (const part of [content.subarray(0, MIB), content.subarray(MIB)])
+      await (await store.openUpload?.('one'))?.append(Readable.from([part]), {});
+    assert.deepEqual(await pathsIn(store, 'mount/'), []);
+    await (await store.openUpload?.('one'))?.commit(target.file, target, { condition: 'absent' });
+    assert.ok(content.equals(await readFile(join(path, 'new/a'))));
+    await (await store.openUpload?.('two'))?.remove();
+    for (const id of ['one', 'two']) await assert.rejects(async () => store.openUpload?.(id), ofKind('not-found'));
+    const removed = await store.removeUploads?.({ before: new Date(Date.now() + 1e6), isOrphaned: async () => true });
+    assert.equal(removed, 1);
+    await requireClean(['new']);
+  });
+
+  it('replaces no folder by a copy, and says so before it copies', async (t) => {
+    const { store, large, requireClean } = await open(t);
+    await large('mount/f/a');
+    await store.createFolder(folder('mount/g'));
+    for (const keep of [undefined, {}]) {
+      const copied: unknown[] = [];
+      const onProgress = (progress: unknown) => void copied.push(progress);
+      const copy = store.copyFolder?.(folder('mount/f'), folder('mount/g'), { replace: true, keep, onProgress });
+      await assert.rejects(copy ?? assert.fail(), ofKind('other-file-system'));
+      assert.deepEqual(copied, []);
+    }
+    await requireClean(['f', 'g']);
+  });
+
+  it('keeps no temporary files of processes that were killed', async (t) => {
+    const { store, root, path } = await open(t);
+    await store.createFolder(folder('mount/f'));
+    const { port, kill } = await startHoldall(t, { root });
+    const head = 'PUT /file/mount/f/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n';
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    atEnd(t, () => socket.destroy());
+    socket.write(`${head}${'x'.repeat(100_000)}`);
+    await until('the upload is staged', async () => (await readdir(join(path, 'f'))).length > 0);
+    await kill();
+    assert.equal((await readdir(join(path, 'f'))).length, 1);
+    const { store: next } = await openDisk({ root, log: silentLog });
+    atEnd(t, () => next.close?.());
+    assert.deepEqual(await readdir(join(path, 'f')), []);
+  });
+});
 
 describe('A temporary file in a served folder', () => {
   it('is never listed, and no path names it', async (t) => {

@@ -17,6 +17,7 @@ import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 import { Root, unusableRoot } from './root.ts';
 import { DiskSpace } from './space.ts';
+import { Staging } from './staging.ts';
 import { openTemporary, type Temporary } from './temporary.ts';
 import { DiskTrash } from './trash.ts';
 import { VersionExpiry } from './version-expiry.ts';
@@ -81,11 +82,12 @@ export async function openDisk({
   const versionsFolder = versionsIn(ownFolder);
   const versions = new DiskVersions(root, temporary, versionsFolder);
   const expiry = new VersionExpiry(versions, temporary, versionsFolder);
-  const writer = new DiskWriter(root, temporary, versions);
-  const uploads = new DiskUploads(root, temporary, writer, ownFolder);
+  const staging = new Staging(root, temporary);
+  const writer = new DiskWriter({ root, temporary, staging, versions });
+  const uploads = new DiskUploads({ root, temporary, staging, writer, ownFolder });
   const trash = new DiskTrash({ root, temporary, ownFolder, log });
-  const files = new DiskFileOperations({ root, temporary, writer, versions, trash });
-  const folders = new DiskFolderOperations({ root, temporary, trash, list, log });
+  const files = new DiskFileOperations({ root, temporary, staging, writer, versions, trash });
+  const folders = new DiskFolderOperations({ root, temporary, staging, trash, list, log });
 
   const store = {
     list,

@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, rename, rm, unlink } from 'node:fs/promises';
+import { lstat, rename, unlink } from 'node:fs/promises';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import type { KeptId } from '../../model/kept-ids.ts';
 import { type FilePath, isFolder, nameOf } from '../../model/path.ts';
@@ -26,7 +26,8 @@ import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf } from './metadata.ts';
 import { contentOf } from './read.ts';
-import type { Root } from './root.ts';
+import type { OpenFile, Root } from './root.ts';
+import type { Staging } from './staging.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskTrash } from './trash.ts';
 import type { DiskVersions, Replaceable } from './versions.ts';
@@ -35,6 +36,7 @@ import type { DiskWriter } from './write.ts';
 export interface DiskFileOptions {
   readonly root: Root;
   readonly temporary: Temporary;
+  readonly staging: Staging;
   readonly writer: DiskWriter;
   readonly versions: DiskVersions;
   readonly trash: DiskTrash;
@@ -47,13 +49,15 @@ const MAX_MOVE_ATTEMPTS = 5;
 export class DiskFileOperations {
   readonly #root: Root;
   readonly #temporary: Temporary;
+  readonly #staging: Staging;
   readonly #writer: DiskWriter;
   readonly #trash: DiskTrash;
   readonly #versions: DiskVersions;
 
-  constructor({ root, temporary, writer, versions, trash }: DiskFileOptions) {
+  constructor({ root, temporary, staging, writer, versions, trash }: DiskFileOptions) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#staging = staging;
     this.#writer = writer;
     this.#trash = trash;
     this.#versions = versions;
@@ -150,17 +154,11 @@ export class DiskFileOperations {
     id: KeptId,
     { condition, keep, signal }: { condition?: WriteCondition } & Keeping & Cancellable,
   ): Promise<FileEntry> {
-    const copy = await this.#temporary.name();
     try {
       await using version = await this.#versions.open(file, id);
-      await this.#writer.requireWritable(file, condition);
-      const stats = await copyOpenFile(version, copy);
-      signal?.throwIfAborted();
-      return await this.#writer.commit({ path: copy, stats, isCopy: true }, file, { condition, keep });
+      return await this.#writeCopy(version, file, { condition, keep, signal });
     } catch (error) {
       throw toStoreError(error, file);
-    } finally {
-      await rm(copy, { force: true });
     }
   }
 
@@ -170,20 +168,27 @@ export class DiskFileOperations {
     { replace, keep, signal }: Replacing & Keeping & Cancellable,
   ): Promise<FileEntry> {
     if (this.#isRespelled(from, to)) throw sameFile(from, to);
-    const copy = await this.#temporary.name();
-    const condition = replace ? undefined : 'absent';
     try {
       await using source = await this.#root.openFile(from);
-      await this.#writer.requireWritable(to, condition);
-      const stats = await copyOpenFile(source, copy);
-      signal?.throwIfAborted();
-      return await this.#writer.commit({ path: copy, stats, isCopy: true }, to, { condition, keep });
+      return await this.#writeCopy(source, to, { condition: replace ? undefined : 'absent', keep, signal });
     } catch (error) {
       if (!replace && isStoreError(error, 'condition-failed')) throw alreadyExists(to, error);
       throw toStoreError(error, to);
-    } finally {
-      await rm(copy, { force: true });
     }
+  }
+
+  /** Copies an open file to a path. */
+  async #writeCopy(
+    source: OpenFile,
+    to: FilePath,
+    { condition, keep, signal }: { condition: WriteCondition | undefined } & Keeping & Cancellable,
+  ): Promise<FileEntry> {
+    await this.#writer.requireWritable(to, condition);
+    await using place = await this.#staging.placeFor(to);
+    const { path, isElsewhere } = place;
+    const staged = { path, stats: await copyOpenFile(source, path), isCopy: true, isElsewhere };
+    signal?.throwIfAborted();
+    return await this.#writer.commit(staged, to, { condition, keep });
   }
 
   async move(from: FilePath, to: FilePath, options: Replacing & Keeping): Promise<void> {

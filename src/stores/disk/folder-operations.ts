@@ -1,4 +1,5 @@
 import { lstat, mkdir, opendir, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isStoreError, quoted, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
 import { type KeptId, newKeptId } from '../../model/kept-ids.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
@@ -8,11 +9,12 @@ import { alreadyExists, notEmpty, notFound, notInTrash, wrongRestoreKind } from 
 import { findFolder, inParent, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { requireNoMounts } from './mount-points.ts';
+import { otherFileSystem, requireNoMounts } from './mount-points.ts';
 import { groupOfNewItems } from './permissions.ts';
 import { type DiskLog, isNameInUse } from './recovery.ts';
 import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
+import type { Staging, StagingPlace } from './staging.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskTrash } from './trash.ts';
 import { copyTree, removeTree, requireTransferable, type Transfer } from './trees.ts';
@@ -22,6 +24,7 @@ type FolderOptions = Replacing & Keeping & Reporting & Cancellable;
 export interface DiskFolderOptions {
   readonly root: Root;
   readonly temporary: Temporary;
+  readonly staging: Staging;
   readonly trash: DiskTrash;
   readonly list: Store['list'];
   readonly log: DiskLog;
@@ -46,13 +49,15 @@ const MAX_REPLACE_ATTEMPTS = 20;
 export class DiskFolderOperations {
   readonly #root: Root;
   readonly #temporary: Temporary;
+  readonly #staging: Staging;
   readonly #trash: DiskTrash;
   readonly #list: Store['list'];
   readonly #log: DiskLog;
 
-  constructor({ root, temporary, trash, list, log }: DiskFolderOptions) {
+  constructor({ root, temporary, staging, trash, list, log }: DiskFolderOptions) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#staging = staging;
     this.#trash = trash;
     this.#list = list;
     this.#log = log;
@@ -90,11 +95,17 @@ export class DiskFolderOperations {
     await inParent(this.#root, folder, async (parent) => {
       await requireNoMounts(this.#root.absolute(folder), folder);
       let moved = await this.#temporary.name();
-      await this.#renameFolder(parent, folder, moved).catch(async (error: unknown) => {
-        if (!isStoreError(error, 'other-file-system')) throw error;
-        moved = parent.at(newStagingName());
-        await this.#renameFolder(parent, folder, moved);
-      });
+      await using _note = await this.#renameFolder(parent, folder, moved).then(
+        () => undefined,
+        async (error: unknown) => {
+          if (!isStoreError(error, 'other-file-system')) throw error;
+          const name = newStagingName();
+          const note = await this.#temporary.noteHidden(join(parent.absolute, name));
+          moved = parent.at(name);
+          await this.#renameFolder(parent, folder, moved);
+          return note;
+        },
+      );
       await parent.sync();
       await removeTree(moved, options).catch((error: unknown) => this.#warnNotDeleted(moved, error));
     });
@@ -142,23 +153,21 @@ export class DiskFolderOperations {
   }
 
   async copyFolder(from: FolderPath, to: FolderPath, { replace, keep, ...options }: FolderOptions): Promise<void> {
-    const copy = await this.#temporary.name();
     try {
       rejectNesting(this.#root.names, from, to);
       if (isSameName(this.#root.names, from, to)) throw sameFolder(from, to);
       await this.#list(from, { limit: 1 });
-      await this.#requireDestination(to, { replace });
+      await using place = await this.#staging.placeFor(to);
+      await this.#requireDestination(to, place, { replace });
       await this.#requireTransferable({ from, to, isCopy: true }, options);
-      await mkdir(copy);
+      await mkdir(place.path);
       await using parent = await this.#root.openNearestParent(to);
       const group = await groupOfNewItems(parent);
-      await copyTree({ root: this.#root, list: this.#list }, { from, to, copy, group }, options);
+      await copyTree({ root: this.#root, list: this.#list }, { from, to, copy: place.path, group }, options);
       options.signal?.throwIfAborted();
-      await this.#renameTo(copy, to, { replace, keep });
+      await this.#renameTo(place.path, to, { replace, keep });
     } catch (error) {
       throw toStoreError(error, to);
-    } finally {
-      await removeTree(copy).catch(() => {});
     }
   }
 
@@ -168,10 +177,14 @@ export class DiskFolderOperations {
     await requireTransferable({ absolute: folder.at('.'), ...transfer }, options);
   }
 
-  /** Throws, before anything is copied, if the destination exists and must not be replaced, or is not a folder. */
-  async #requireDestination(to: FolderPath, { replace }: Replacing): Promise<void> {
+  /** Throws, before anything is copied, if the destination exists and can't or must not be replaced. */
+  async #requireDestination(to: FolderPath, { isElsewhere }: StagingPlace, { replace }: Replacing): Promise<void> {
     const present = await undefinedIfNotFound(inParent(this.#root, to, (parent) => findFolder(parent, to)));
-    if (present && !replace) throw alreadyExists(to);
+    if (!present) return;
+    if (!replace) throw alreadyExists(to);
+    await requireNoMounts(this.#root.absolute(to), to);
+    // The replaced folder would have to move into Holdall's own folder.
+    if (isElsewhere) throw otherFileSystem(to);
   }
 
   /**

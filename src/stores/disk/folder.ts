@@ -15,6 +15,8 @@ export interface Folder extends AsyncDisposable {
   at(name: string): string;
   /** Path of the folder itself, for reading its names. */
   readonly path: string;
+  /** The path at which it was opened, for the log and for records. */
+  readonly absolute: string;
   /** The system calls for single names in the folder. */
   readonly syscalls: Syscalls;
   /** Returns the current stats of the folder. */
@@ -72,6 +74,7 @@ export function asFolder(
 
   return {
     path,
+    absolute,
     at,
     syscalls,
     stats: () => syscalls.statOpen(fd),

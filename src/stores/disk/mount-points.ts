@@ -23,6 +23,14 @@ export async function mountPointsIn(absolute: string): Promise<string[]> {
     .filter((point) => foldNames(`${point}/`).startsWith(folder));
 }
 
+/** Returns the innermost mount point in the folder `root` at or above a path; undefined if there is none. All are absolute. */
+export async function mountPointAbove(absolute: string, root: string): Promise<string | undefined> {
+  const points = await mountPointsIn(root);
+  return points
+    .filter((point) => point !== root && `${absolute}/`.startsWith(`${point}/`))
+    .toSorted((left, right) => right.length - left.length)[0];
+}
+
 /**
  * Throws `contains-mount` if another file system is mounted at or below a folder. `absolute` is its path, and `folder` what
  * the client calls it.

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat, mkdir, readdir, readlink, rm, symlink, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
-import { ROOT } from '../../model/path.ts';
+import { type FilePath, ROOT } from '../../model/path.ts';
 import type {
   AppendOptions,
   Cancellable,
@@ -12,27 +12,41 @@ import type {
   UploadDestination,
 } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
-import { UPLOADS_FOLDER } from './reserved-names.ts';
+import { isAt } from './folder.ts';
+import { isStagingName, UPLOADS_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
-import type { Temporary } from './temporary.ts';
+import { makeHidden, type Staging } from './staging.ts';
+import { removeItem, type Temporary } from './temporary.ts';
 import { appendBody, type DiskWriter } from './write.ts';
 
 /** Opens the file of an upload to append to it. Other programs can have replaced it by a symbolic link. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
 
+export interface DiskUploadsOptions {
+  readonly root: Root;
+  readonly temporary: Temporary;
+  readonly staging: Staging;
+  readonly writer: DiskWriter;
+  /** Absolute path of Holdall's own folder. */
+  readonly ownFolder: string;
+}
+
 /**
  * The folder `.holdall/uploads`: one file for each upload whose content arrives in several requests, with the ID of the
- * upload as its name. Its size is the offset, so that nothing else has to agree with it after a crash.
+ * upload as its name. Its size is the offset, so that nothing else has to agree with it after a crash. If the destination is
+ * on another file system, the content is there, and the file is a link to it.
  */
 export class DiskUploads {
   readonly #root: Root;
   readonly #writer: DiskWriter;
   readonly #temporary: Temporary;
+  readonly #staging: Staging;
   readonly #folder: string;
 
-  constructor(root: Root, temporary: Temporary, writer: DiskWriter, ownFolder: string) {
+  constructor({ root, temporary, staging, writer, ownFolder }: DiskUploadsOptions) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#staging = staging;
     this.#writer = writer;
     this.#folder = join(ownFolder, UPLOADS_FOLDER);
   }
@@ -45,26 +59,47 @@ export class DiskUploads {
       await this.#temporary.withoutDefaultAcl();
       const created = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       if (created !== undefined) await this.#root.syncOwnFolder(dirname(this.#folder));
-      const syscalls = this.#root.system.sync;
-      await syscalls.close(await syscalls.create(this.#pathOf(id)));
+      await this.#createContent(this.#pathOf(id), file);
       await this.#root.syncOwnFolder(this.#folder);
     } catch (error) {
       throw toStoreError(error, ROOT);
     }
   }
 
+  /** Creates the file of an upload, on the file system of its destination where the process is permitted to. */
+  async #createContent(path: string, file: FilePath): Promise<void> {
+    const syscalls = this.#root.system.sync;
+    const elsewhere = await this.#staging.lastingPathFor(file);
+    if (elsewhere !== undefined) {
+      // First, so that an interruption leaves nothing without a link to it.
+      await symlink(elsewhere, path);
+      try {
+        await makeHidden(dirname(elsewhere));
+        return await syscalls.close(await syscalls.create(elsewhere));
+      } catch {
+        await unlink(path);
+        await removeItem(dirname(elsewhere)).catch(() => {});
+      }
+    }
+    await syscalls.close(await syscalls.create(path));
+  }
+
   /** Fulfils the contract of `Store.openUpload`. */
   async open(id: string): Promise<PendingUpload> {
-    const path = this.#pathOf(id);
+    const path = await this.#contentOf(id);
     const { size } = await this.#withFile(path, id, (fd) => this.#root.system.sync.statOpen(fd));
     return {
       offset: Number(size),
       append: (body, options) => this.#append(path, id, body, { ...options, offset: Number(size) }),
       commit: async (file, { modified }, options) => {
         const stats = await this.#withFile(path, id, (fd) => this.#root.system.sync.statOpen(fd));
-        return this.#writer.commitStaged({ path, stats }, file, { ...options, modified: modified?.() });
+        const isElsewhere = path !== this.#pathOf(id);
+        const staged = { path, stats, isElsewhere };
+        const entry = await this.#writer.commitStaged(staged, file, { ...options, modified: modified?.() });
+        if (isElsewhere) await this.#remove(id, path);
+        return entry;
       },
-      remove: () => rm(path, { force: true }),
+      remove: () => this.#remove(id, path),
     };
   }
 
@@ -74,11 +109,11 @@ export class DiskUploads {
     for (const id of (await ifPresent(readdir(this.#folder))) ?? []) {
       signal?.throwIfAborted();
       if (!ID.test(id)) continue;
-      const path = this.#pathOf(id);
-      const stats = await ifPresent(lstat(path));
+      const path = await this.#contentOf(id).catch(() => this.#pathOf(id));
+      const stats = (await ifPresent(lstat(path))) ?? (await ifPresent(lstat(this.#pathOf(id))));
       // Not `mtime`, which a failed commit sets to the time that the client sent.
-      if (!stats?.isFile() || stats.ctime >= before || !(await isOrphaned(id))) continue;
-      await rm(path, { force: true });
+      if (!stats || stats.isDirectory() || stats.ctime >= before || !(await isOrphaned(id))) continue;
+      await this.#remove(id, path);
       count++;
     }
     return count;
@@ -118,12 +153,26 @@ export class DiskUploads {
       throw isStoreError(translated, 'not-found') ? uploadNotFound(id, error) : translated;
     }
     try {
+      // On another file system, other programs can have replaced a folder by a link.
+      if (path !== this.#pathOf(id) && !(await isAt(sync, fd, path, this.#root.names))) throw uploadNotFound(id);
       return await task(fd);
     } catch (error) {
       throw toStoreError(error, ROOT);
     } finally {
       await sync.close(fd);
     }
+  }
+
+  /** Returns the path of the content of an upload. */
+  async #contentOf(id: string): Promise<string> {
+    const path = this.#pathOf(id);
+    const elsewhere = await readlink(path).catch(() => undefined);
+    return elsewhere !== undefined && isStagingName(basename(dirname(elsewhere))) ? elsewhere : path;
+  }
+
+  async #remove(id: string, content: string): Promise<void> {
+    if (content !== this.#pathOf(id)) await removeItem(dirname(content));
+    await rm(this.#pathOf(id), { force: true });
   }
 
   #pathOf(id: string): string {

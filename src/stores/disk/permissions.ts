@@ -18,6 +18,8 @@ export interface StagedFile {
   readonly stats: BigIntStats;
   /** Whether it is a copy, which has the mode, group, ACL and extended attributes of its source. */
   readonly isCopy?: boolean;
+  /** Whether it is on another file system than Holdall's own folder. */
+  readonly isElsewhere?: boolean;
 }
 
 /** The bit of a mode that gives new items in a folder its group. */

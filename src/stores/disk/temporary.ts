@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, readFile, readlink, rename, rm, stat, utimes } from 'node:fs/promises';
+import { lstat, readdir, readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isDiskFull, systemErrorCode } from '../../model/error.ts';
 import { makeDurableFolder } from '../../system.ts';
 import { DEFAULT_ACL, removeAttribute } from './extended-attributes.ts';
 import { MoveRecords } from './move-records.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
-import { UPLOADS_FOLDER } from './reserved-names.ts';
+import { isStagingName, UPLOADS_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
 import { removeTree } from './trees.ts';
 import { versionsIn } from './version-names.ts';
@@ -30,6 +30,11 @@ export interface Temporary {
    * the default ACL of the folder in which it will be, and not that of the root.
    */
   withoutDefaultAcl(): Promise<void>;
+  /**
+   * Notes a path with a staging name that is about to be created in a served folder. If the process ends before the note is
+   * disposed of, the next sweep removes the file or folder.
+   */
+  noteHidden(absolute: string): Promise<AsyncDisposable>;
   /** Creates a file. Returns its path and a file descriptor open for writing. */
   create(): Promise<{ readonly path: string; readonly fd: number }>;
   /** Removes the temporary folder of this process. */
@@ -41,6 +46,9 @@ const HEARTBEAT_INTERVAL_MS = 60_000;
 
 /** The start of the names of files that can be the only name of their content. */
 const MOVED_PREFIX = 'moved-';
+
+/** The start of the names of notes: files with the path of something in a served folder. */
+const HIDDEN_PREFIX = 'hidden-';
 
 /** Delay in milliseconds of an extra sweep after the start: killed processes might take a moment to disappear. */
 const EXTRA_SWEEP_DELAY_MS = 3_000;
@@ -122,6 +130,17 @@ export async function openTemporary(
       await make();
       return join(folder, MOVED_PREFIX + randomUUID());
     },
+    async noteHidden(absolute) {
+      const note = join(folder, HIDDEN_PREFIX + randomUUID());
+      try {
+        await make();
+        await writeFile(note, absolute, { mode: 0o600 });
+      } catch (error) {
+        // A delete must work on a full disk. Without the note, only a killed process leaves something.
+        ignoreFullDisk(error);
+      }
+      return { [Symbol.asyncDispose]: () => rm(note, { force: true }) };
+    },
     async create() {
       await withoutDefaultAcl();
       const path = join(folder, randomUUID());
@@ -163,6 +182,7 @@ async function sweep(parent: string, { scope, recovered, log }: SweepOptions): P
   for (const name of await readdir(parent).catch(ignoreMissing)) {
     if (!(await isAbandoned(parent, name, scope))) continue;
     await preserveMoved(join(parent, name), join(recovered, name), log);
+    await removeHidden(join(parent, name), log);
     await removeItem(join(parent, name)).catch((error: unknown) =>
       log.error('A folder of temporary files could not be removed.', { folder: join(parent, name), err: error }),
     );
@@ -188,8 +208,20 @@ async function preserveMoved(folder: string, recovered: string, log: DiskLog): P
   }
 }
 
+/** Removes what an ended process has left in served folders, according to its notes in `folder`. */
+async function removeHidden(folder: string, log: DiskLog): Promise<void> {
+  for (const name of await readdir(folder).catch(ignoreMissing)) {
+    if (!name.startsWith(HIDDEN_PREFIX)) continue;
+    const hidden = await readFile(join(folder, name), 'utf8').catch(() => '');
+    if (!isStagingName(basename(hidden))) continue;
+    await removeItem(hidden).catch((error: unknown) =>
+      log.error('A temporary file or folder could not be removed.', { path: hidden, err: error }),
+    );
+  }
+}
+
 /** Removes a folder and everything in it, or a file. */
-async function removeItem(path: string): Promise<void> {
+export async function removeItem(path: string): Promise<void> {
   await removeTree(path).catch(async (error: unknown) => {
     ignoreMissing(error);
     await rm(path, { force: true });

@@ -21,13 +21,20 @@ import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf, setModified } from './metadata.ts';
 import { adoptPermissions, inheritPermissions, type StagedFile } from './permissions.ts';
-import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
+import type { Staging, StagingPlace } from './staging.ts';
 import type { Syscalls } from './syscalls.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskVersions } from './versions.ts';
 
 type CommitOptions = WriteOptions & Keeping;
+
+export interface DiskWriterOptions {
+  readonly root: Root;
+  readonly temporary: Temporary;
+  readonly staging: Staging;
+  readonly versions: DiskVersions;
+}
 
 /** Maximum body size in bytes that is written to a temporary file without a prior check of the destination. */
 const MAX_UNCHECKED_BODY_BYTES = 64 * 1024;
@@ -39,11 +46,13 @@ const MAX_COMMIT_ATTEMPTS = 5;
 export class DiskWriter {
   readonly #root: Root;
   readonly #temporary: Temporary;
+  readonly #staging: Staging;
   readonly #versions: DiskVersions;
 
-  constructor(root: Root, temporary: Temporary, versions: DiskVersions) {
+  constructor({ root, temporary, staging, versions }: DiskWriterOptions) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#staging = staging;
     this.#versions = versions;
   }
 
@@ -53,8 +62,10 @@ export class DiskWriter {
     const { body, size, maxSize = Number.POSITIVE_INFINITY } = upload;
     try {
       // For a small body, the check costs as much as writing the temporary file, and `commit` checks again.
-      if (maxSize > MAX_UNCHECKED_BODY_BYTES || condition !== undefined) await this.requireWritable(file, condition);
-      const staged = await this.#stage(body, { signal, check: (actual) => requireSize(file, actual, size) });
+      const isLarge = maxSize > MAX_UNCHECKED_BODY_BYTES;
+      if (isLarge || condition !== undefined) await this.requireWritable(file, condition);
+      await using place = isLarge ? await this.#staging.placeElsewhere(file) : undefined;
+      const staged = await this.#stage(body, { signal, place, check: (actual) => requireSize(file, actual, size) });
       return await this.commit(staged, file, { ...options, modified: upload.modified?.() });
     } catch (error) {
       body.destroy();
@@ -73,13 +84,18 @@ export class DiskWriter {
     };
   }
 
-  /** Writes a body to a durable temporary file. `check` is called with its size; its error fails the write. */
+  /**
+   * Writes a body to a durable temporary file, at `place` or in Holdall's own folder. `check` is called with its size; its
+   * error fails the write.
+   */
   async #stage(
     body: Readable,
-    { signal, check }: Cancellable & { check?: (size: number) => void },
+    { signal, place, check }: Cancellable & { place?: StagingPlace | undefined; check?: (size: number) => void },
   ): Promise<StagedFile> {
     const syscalls = this.#root.system.sync;
-    const { path, fd } = await this.#temporary.create();
+    const { path, fd } = place
+      ? { path: place.path, fd: await syscalls.create(place.path) }
+      : await this.#temporary.create();
     const abort = () => void body.destroy(signal?.reason);
     try {
       let stats: BigIntStats;
@@ -93,7 +109,7 @@ export class DiskWriter {
         await syscalls.close(fd);
       }
       check?.(Number(stats.size));
-      return { path, stats };
+      return { path, stats, isElsewhere: place !== undefined };
     } catch (error) {
       body.destroy();
       await rm(path, { force: true });
@@ -192,8 +208,8 @@ export class DiskWriter {
     await using folder = await (etag === undefined ? this.#root.makeParent(file) : this.#openParent(file, condition));
     try {
       const present = await findFile(folder, file);
-      await using copy = isOnOtherFileSystem ? await copyInto(folder, staged) : undefined;
-      const source = copy ? { ...staged, ...copy } : staged;
+      await using place = isOnOtherFileSystem ? await this.#staging.placeIn(folder) : undefined;
+      const source = place ? await copyTo(place, staged) : staged;
       const { path, stats } = source;
       const target = folder.at(nameOf(file));
       if (present) await adoptPermissions(source, { path: target, stats: present });
@@ -201,7 +217,7 @@ export class DiskWriter {
       let syncVersion: (() => Promise<void>) | undefined;
       if (condition === 'absent') {
         if (present) throw preconditionFailed(file);
-        if (copy) await renameTemporaryToNew(path, target);
+        if (source.isElsewhere) await renameTemporaryToNew(path, target);
         else await renameToNew(path, target, file, { temporary: this.#temporary });
       } else if (keep || etag !== undefined) {
         const placement = {
@@ -219,21 +235,11 @@ export class DiskWriter {
   }
 }
 
-/**
- * Copies a temporary file into a folder that is on another file system, under a name that no path can have. The caller must
- * dispose of the copy, which removes it if it still has that name.
- */
-async function copyInto(folder: Folder, { path, stats }: StagedFile): Promise<StagedFile & AsyncDisposable> {
-  const copy = folder.at(newStagingName());
-  const remove = () => rm(copy, { force: true });
-  try {
-    await using source = await open(path, 'r');
-    const copied = await copyOpenFile({ fd: source.fd, path, stats }, copy);
-    return { path: copy, stats: copied, [Symbol.asyncDispose]: remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+/** Copies a temporary file to a place on another file system. */
+async function copyTo(place: StagingPlace, staged: StagedFile): Promise<StagedFile> {
+  await using source = await open(staged.path, 'r');
+  const stats = await copyOpenFile({ fd: source.fd, ...staged }, place.path);
+  return { ...staged, path: place.path, stats, isElsewhere: true };
 }
 
 /** Maximum bytes that are queued while earlier ones are written. */
