@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { sep } from 'node:path';
 import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import { foldNames } from '../../model/name-comparison.ts';
 import { type FilePath, type FolderPath, withoutSlash } from '../../model/path.ts';
@@ -23,12 +24,10 @@ export async function mountPointsIn(absolute: string): Promise<string[]> {
     .filter((point) => foldNames(`${point}/`).startsWith(folder));
 }
 
-/** Returns the innermost mount point in the folder `root` at or above a path; undefined if there is none. All are absolute. */
-export async function mountPointAbove(absolute: string, root: string): Promise<string | undefined> {
-  const points = await mountPointsIn(root);
-  return points
-    .filter((point) => point !== root && `${absolute}/`.startsWith(`${point}/`))
-    .toSorted((left, right) => right.length - left.length)[0];
+/** Returns the innermost mount point that contains a path; `root` if it is in none. All are absolute. */
+export function volumeOf(absolute: string, mounts: readonly string[], root: string): string {
+  const containing = mounts.filter((point) => `${absolute}${sep}`.startsWith(`${point}${sep}`));
+  return containing.reduce((innermost, point) => (point.length > innermost.length ? point : innermost), root);
 }
 
 /**

@@ -1,9 +1,9 @@
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { type FilePath, type FolderPath, ROOT } from '../../model/path.ts';
 import type { Space } from '../../model/store.ts';
 import { spaceOf } from '../../system.ts';
 import { toStoreError } from './errors.ts';
-import { mountPointsIn } from './mount-points.ts';
+import { mountPointsIn, volumeOf } from './mount-points.ts';
 
 /** Milliseconds for which ample space and the list of mount points are remembered. */
 const LIFETIME_MS = 1000;
@@ -44,10 +44,4 @@ export class DiskSpace {
     }
     return this.#known;
   }
-}
-
-/** Returns the innermost mount point that contains a path. */
-function volumeOf(absolute: string, mounts: readonly string[], root: string): string {
-  const containing = mounts.filter((point) => `${absolute}${sep}`.startsWith(`${point}${sep}`));
-  return containing.reduce((innermost, point) => (point.length > innermost.length ? point : innermost), root);
 }

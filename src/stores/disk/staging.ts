@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type FilePath, type FolderPath, parentOf } from '../../model/path.ts';
 import { DEFAULT_ACL, removeAttribute } from './extended-attributes.ts';
 import type { Folder } from './folder.ts';
-import { mountPointAbove } from './mount-points.ts';
+import { mountPointsIn, volumeOf } from './mount-points.ts';
 import { newStagingName } from './reserved-names.ts';
 import type { Root } from './root.ts';
 import { removeItem, type Temporary } from './temporary.ts';
@@ -90,8 +90,11 @@ export class Staging {
     return { path: `${hidden}/${CONTENT}`, isElsewhere: true, [Symbol.asyncDispose]: remove };
   }
 
-  #mountAbove(path: FilePath | FolderPath): Promise<string | undefined> {
-    return mountPointAbove(this.#root.absolute(parentOf(path)), this.#root.path);
+  /** Returns the mount point that contains `path`; undefined if that is on the file system of the root. */
+  async #mountAbove(path: FilePath | FolderPath): Promise<string | undefined> {
+    const { path: root } = this.#root;
+    const volume = volumeOf(this.#root.absolute(parentOf(path)), await mountPointsIn(root), root);
+    return volume === root ? undefined : volume;
   }
 }
 
