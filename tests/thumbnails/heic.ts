@@ -28,7 +28,7 @@ function find(bytes: Buffer, ...[name, ...rest]: readonly string[]): Place {
   return within(0, bytes.length, name ?? '', rest);
 }
 
-/** Returns the file with the property `irot`: its first item is to be rotated by a quarter turn, counterclockwise. */
+/** Returns the file with the property `irot`: viewers must rotate its first item by a quarter turn, counterclockwise. */
 export function withRotation(heic: Buffer): Buffer {
   const irot = Buffer.concat([Buffer.from([0, 0, 0, 9]), Buffer.from('irot'), Buffer.from([1])]);
   const bytes = Buffer.from(heic);
