@@ -157,6 +157,18 @@ export class GuardedFiles implements Files {
     await this.#checks.record('set properties', () => ({ path }), run);
   }
 
+  /** Returns whether the user may set the modification time of a file. Records no refusal. */
+  canSetModified(file: FilePath): boolean {
+    const { policy, user } = this.#checks;
+    return policy.allows(user, 'manage', file);
+  }
+
+  async setModified(...[file, modified, options]: Args<'setModified'>) {
+    await this.#checks.confirmIdentity();
+    this.#checks.require('manage', 'set properties', file);
+    return this.#files.setModified(file, modified, options);
+  }
+
   /** Returns the entries at these paths that exist and that a listing of the folder would show. The paths are in `folder`. */
   async listPaths(
     folder: FolderPath,

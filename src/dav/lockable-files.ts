@@ -86,6 +86,11 @@ export class LockableFiles implements Required<Files> {
     await this.#moved(from, to);
   }
 
+  async setModified(...[file, modified, options]: Args<'setModified'>) {
+    await this.#require({ path: file, isMember: false, isTree: false });
+    return this.#files.setModified(file, modified, options);
+  }
+
   async createFolder(...[folder, options]: Args<'createFolder'>) {
     await this.#require({ path: folder, isMember: true, isTree: false });
     await this.#files.createFolder(folder, options);

@@ -99,6 +99,8 @@ export interface Files extends TrashOperations, VersionOperations {
   /** Returns the copy. */
   copyFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<FileEntry>;
   moveFile(from: FilePath, to: FilePath, options: FileChangeOptions & MoveOptions): Promise<void>;
+  /** Sets the modification time of a file. Only for stores that can (`Store.setModified`). */
+  setModified(file: FilePath, modified: Date, options?: Cancellable): Promise<FileEntry>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
   /** Deletes a folder and everything in it, like `deleteFile`. */
   deleteFolder(folder: FolderPath, options?: DeleteFolderOptions): Promise<void>;
@@ -182,6 +184,11 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       await requireParents(to);
       if (replaceEmpty) await removeEmptyTree(store, folderNamed(to), move);
       await moveFile(store, from, to, keeping(move));
+    },
+
+    async setModified(file, modified, cancel) {
+      if (!store.setModified) throw new Error('The store can not change modification times.');
+      return store.setModified(file, modified, cancel);
     },
 
     async createFolder(folder, cancel) {

@@ -158,6 +158,15 @@ export class RecordedFiles implements Required<Files> {
     );
   }
 
+  setModified(...[file, modified, options]: Args<'setModified'>) {
+    return this.#run(
+      () => this.#files.setModified(file, modified, options),
+      (entry) => describeFile('file.touched', entry),
+      () => [parentOf(file)],
+      isUnchangedIfAtomic,
+    );
+  }
+
   createFolder(...[folder, options]: Args<'createFolder'>) {
     return this.#run(
       () => this.#files.createFolder(folder, options),

@@ -129,6 +129,12 @@ export class SharedFiles implements Required<Files> {
     return this.#run(async () => this.#files.moveFile(this.#absolute(from), this.#absolute(to), options));
   }
 
+  setModified(...[file, modified, options]: Args<'setModified'>) {
+    return this.#run(async () =>
+      this.#relativeFile(await this.#files.setModified(this.#absolute(file), modified, options)),
+    );
+  }
+
   createFolder(...[folder, options]: Args<'createFolder'>) {
     return this.#run(async () => this.#files.createFolder(this.#absolute(this.#belowRoot(folder)), options));
   }

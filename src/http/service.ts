@@ -138,6 +138,8 @@ export interface DavService {
   readonly redirects: boolean;
   /** Whether the store itself refuses a file with the name of a folder, and reports whether a file is new. */
   readonly findsConflicts: boolean;
+  /** Whether the store can change modification times. */
+  readonly setsTimes: boolean;
   readonly clutter: ClutterPolicy;
   /** Returns whether listings omit a path for everyone except WebDAV clients; undefined if they omit none. */
   readonly isHidden: ((path: FilePath | FolderPath) => boolean) | undefined;

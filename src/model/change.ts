@@ -5,6 +5,7 @@ import type { FilePath, FolderPath } from './path.ts';
  * The types of changes.
  * - `file.written`: the file was created or replaced, in a store that does not tell which.
  * - `file.restored`, `folder.restored`: an item of the trash is at the path.
+ * - `file.touched`: the modification time was set, and the content is the same.
  * - `folder.changed`: anything in the folder can have changed, as after an operation that failed halfway.
  * - `resync`: changes are missing from the log, so anything can have changed.
  */
@@ -16,6 +17,7 @@ export const CHANGE_TYPES = [
   'file.moved',
   'file.deleted',
   'file.restored',
+  'file.touched',
   'folder.created',
   'folder.copied',
   'folder.moved',
@@ -34,7 +36,7 @@ export interface Change {
   readonly path: FilePath | FolderPath;
   /** The source of a copy or move. */
   readonly from?: FilePath | FolderPath;
-  /** Size in bytes of a file that was written or copied. */
+  /** Size in bytes of a file that was written, copied or touched. */
   readonly size?: number;
   /** The ETag of that file. */
   readonly etag?: string;

@@ -329,6 +329,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   remove(file: FilePath, options?: { ifMatch?: string } & Cancellable): Promise<void>;
 
   /**
+   * Sets the modification time of a file, without changing its content. Its ETag can change, to one that it never had. The
+   * file keeps its time if the backend can't store this one. Throws `not-found`.
+   */
+  setModified?(file: FilePath, modified: Date, options?: Cancellable): Promise<FileEntry>;
+
+  /**
    * Creates a folder and its parents. If the folder exists, only ensures that it remains when it becomes empty.
    * Throws `wrong-kind` if a file has one of the names.
    */

@@ -12,13 +12,13 @@ import type { OpenedStore } from '../stores/backend.ts';
 export type DavSettings = Pick<Config, 'DAV' | 'DAV_CLUTTER' | 'DAV_REDIRECTS'>;
 
 /** The properties of the store that matter to WebDAV. */
-export type DavStore = Partial<Pick<OpenedStore, 'isLocal' | 'names'>>;
+export type DavStore = Partial<Pick<OpenedStore, 'isLocal' | 'names' | 'store'>>;
 
 /** Creates what WebDAV adds to files. */
 export function createDav(
   database: Database,
   { DAV, DAV_CLUTTER, DAV_REDIRECTS }: DavSettings,
-  { isLocal = false, names = EXACT_NAMES }: DavStore,
+  { isLocal = false, names = EXACT_NAMES, store }: DavStore,
   logger: Pick<Logger, 'warn'>,
 ): DavService {
   return {
@@ -31,6 +31,7 @@ export function createDav(
     isServed: DAV,
     redirects: DAV_REDIRECTS,
     findsConflicts: isLocal,
+    setsTimes: store?.setModified !== undefined,
     clutter: DAV_CLUTTER,
     isHidden: DAV_CLUTTER === 'hide' ? isClutter : undefined,
   };

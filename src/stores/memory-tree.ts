@@ -64,6 +64,13 @@ export class MemoryTree {
     return entry;
   }
 
+  setModified(path: FilePath, modified: Date): FileEntry {
+    const file = this.get(path);
+    const entry = { ...file.entry, modified, changed: new Date() };
+    this.#files.set(path, { ...file, entry });
+    return entry;
+  }
+
   remove(path: FilePath): void {
     this.#files.delete(path);
   }

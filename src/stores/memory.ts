@@ -61,6 +61,8 @@ export function createMemoryStore(): Store {
       tree.remove(file);
     },
 
+    setModified: async (file, modified) => tree.setModified(file, modified),
+
     identify: async (path) => tree.identify(path),
     hasFolder: async (folder) => tree.hasFolder(folder),
     createFolder: async (folder) => tree.createFolder(folder),

@@ -185,7 +185,7 @@ const INDEPENDENT: ReadonlySet<ChangeType> = new Set<ChangeType>(['file.deleted'
 
 /** Returns whether a later change does not allow to reverse `target`, whose file or folder was at `current` before it. */
 function forbidsUndo(later: StoredChange, target: StoredChange, current: Path): boolean {
-  if (INDEPENDENT.has(target.type)) return false;
+  if (INDEPENDENT.has(target.type) || later.type === 'file.touched') return false;
   return pathsOf(later).some((path) => {
     if (path === current) return isMove(target.type) ? ENDS_ITEM.has(later.type) : later.type !== 'folder.created';
     if (isFolder(path) && path !== ROOT && isWithin(current, path)) return ENDS_ITEM.has(later.type);

@@ -62,6 +62,8 @@ function stepsForOne(change: StoredChange): readonly Step[] {
       // The undo of a new folder deletes it only if it is empty, so that nothing had to be kept.
       if (kept === undefined && undoes !== undefined) return [createFolder(path as FolderPath)];
       return [restoreTrashed(change, requireKept(kept, DELETED_PERMANENTLY))];
+    case 'file.touched':
+      throw notUndoable('It set only the modification time.');
     case 'folder.changed':
     case 'resync':
       throw notUndoable('It can be any change, because an operation failed halfway or another program made it.');

@@ -51,6 +51,30 @@ function membersContract(backend: Backend): void {
     const keep = { replace: false };
     const replace = { replace: true };
 
+    ofMember(
+      'setModified',
+      'sets the time of a file to an ETag that it never had, and keeps its content',
+      async (set) => {
+        const old = await store.write(file('f/a'), upload('text'));
+        const etags = new Set([old.etag]);
+        const times = ['2014-07-18T05:01:32.000Z', '1969-07-20T20:17:40.500Z', '2014-07-18T05:01:32.000Z'];
+        for (const time of times) {
+          const dated = await set(file('f/a'), new Date(time));
+          assert.equal(dated.modified?.toISOString(), time);
+          assert.ok(dated.changed && dated.changed.getTime() > Date.parse('2026-01-01'));
+          assert.deepEqual(await store.stat(file('f/a')), dated);
+          assert.deepEqual((await store.list(folder('f'))).entries, [dated]);
+          etags.add(dated.etag);
+        }
+        // Where the ETag is not that of the content, it would otherwise hide a change in between.
+        assert.ok(etags.size === 1 || etags.size === times.length + 1);
+        assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'text' });
+        for (const missing of ['f', 'missing', 'f/a/b']) {
+          await assert.rejects(set(file(missing), new Date()), { name: 'StoreError' });
+        }
+      },
+    );
+
     for (const name of ['copy', 'move'] as const) {
       const after = (source: string) => (name === 'copy' ? { a: source } : {});
 

@@ -130,13 +130,14 @@ describe('The request sequences of WebDAV clients', () => {
     );
     await unlock(windows, path, locked['lock-token']);
     const names = Object.keys(values).map((name) => `<Z:${name}/>`);
-    const query = `<D:propfind xmlns:D="DAV:" xmlns:Z="${MICROSOFT}"><D:prop>${names.join('')}<D:getcontentlength/></D:prop></D:propfind>`;
+    const query = `<D:propfind xmlns:D="DAV:" xmlns:Z="${MICROSOFT}"><D:prop>${names.join('')}<D:getcontentlength/><D:getlastmodified/></D:prop></D:propfind>`;
     const [found] = parseMultistatus(
       await windows('PROPFIND', path, { headers: { depth: '0' }, body: query }),
       service.path,
     );
     assert.equal(found?.properties['{DAV:}getcontentlength'], '70000');
-    // The times of last access and modification are accepted only: the service has its own.
+    // The time of last access is only accepted.
+    assert.equal(found.properties['{DAV:}getlastmodified'], values.Win32LastModifiedTime);
     assert.equal(found.properties[`{${MICROSOFT}}Win32CreationTime`], values.Win32CreationTime);
     assert.equal(found.properties[`{${MICROSOFT}}Win32FileAttributes`], values.Win32FileAttributes);
   });

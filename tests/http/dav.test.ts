@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { textOf, type XmlElement } from '../../src/http/dav/xml.ts';
 import { parseXml } from '../../src/http/dav/xml-parser.ts';
@@ -803,6 +803,98 @@ describe('WebDAV settings', () => {
         await service.stop();
       }
     }
+  });
+
+  describe('modification times', () => {
+    const TIME = 'Fri, 18 Jul 2014 05:01:32 GMT';
+    const MICROSOFT = 'urn:schemas-microsoft-com:';
+    const properties = (inner: string, action = 'set') =>
+      `<propertyupdate xmlns="DAV:" xmlns:Z="${MICROSOFT}"><${action}><prop>${inner}</prop></${action}></propertyupdate>`;
+    const NUMBER = Date.parse(TIME) / 1000;
+    const FORMS = [
+      `<Z:Win32LastModifiedTime>${TIME}</Z:Win32LastModifiedTime>`,
+      `<getlastmodified>${TIME}</getlastmodified>`,
+    ];
+    const start = async (t: TestContext, options: Parameters<typeof startGuardedService>) => {
+      const guarded = await startGuardedService(...options);
+      t.after(() => guarded.stop());
+      guarded.grant(ALL);
+      const url = (name: string) => `/-/dav/${name}`;
+      const patch = (name: string, body: string, headers = {}) =>
+        guarded.asAnn(url(name), { method: 'PROPPATCH', headers, body });
+      const times = async (name: string, depth: string) =>
+        texts(await guarded.asAnn(url(name), { method: 'PROPFIND', headers: { depth } }), 'getlastmodified');
+      const put = (name: string, body: string) => guarded.asAnn(url(name), { method: 'PUT', body });
+      return { ...guarded, patch, times, put };
+    };
+
+    for (const backend of [memory, disk]) {
+      it(`are set by Windows, Cyberduck and rclone, and don't prevent undo: ${backend.name}`, async (t) => {
+        const service = await start(t, [backend, { hasJobs: true }]);
+        for (const [index, form] of [...FORMS, `<lastmodified>${NUMBER}</lastmodified>`].entries()) {
+          const name = `f${index}`;
+          assert.equal((await service.put(name, 'text')).status, 201);
+          const patched = await service.patch(name, properties(`${form}<x xmlns="urn:x">kept</x>`));
+          assert.deepEqual(texts(patched, 'status'), ['HTTP/1.1 200 OK'], form);
+          assert.deepEqual(await service.times(name, '0'), [TIME]);
+          assert.ok((await service.times('', '1')).includes(TIME));
+          const found = await service.asAnn(`/file/${name}`);
+          assert.equal(found.headers['last-modified'], TIME);
+          // The same time again changes nothing.
+          assert.equal((await service.patch(name, properties(form))).status, 207);
+          assert.equal((await service.asAnn(`/file/${name}`)).headers.etag, found.headers.etag);
+          const { changes } = jsonOf(await service.asAnn(`/-/changes?file=${name}&since=oldest`)) as {
+            changes: { type: string; id: string; etag: string }[];
+          };
+          assert.deepEqual(
+            changes.map(({ type }) => type),
+            ['file.created', 'file.touched'],
+          );
+          assert.equal(changes[1]?.etag, found.headers.etag);
+          assertFailure(
+            await service.asAnn('/-/undo', json({ change: changes[1]?.id })),
+            409,
+            /only the modification time/,
+          );
+          assert.equal((await service.asAnn('/-/undo', json({ change: changes[0]?.id }))).status, 200);
+          assert.equal((await service.asAnn(`/file/${name}`)).status, 404);
+        }
+      });
+    }
+
+    it('need the manage permission, a valid time and no lock of another user', async (t) => {
+      const service = await start(t, [memory, { hasJobs: true }]);
+      await service.put('a', 'text');
+      const [before] = await service.times('a', '0');
+      const [windows = '', dav = ''] = FORMS;
+      service.grant(grant('', ['read', 'write']));
+      assert.deepEqual(texts(await service.patch('a', properties(windows)), 'status'), ['HTTP/1.1 200 OK']);
+      assert.deepEqual(texts(await service.patch('a', properties(dav)), 'status'), ['HTTP/1.1 403 Forbidden']);
+      service.grant(ALL);
+      for (const body of [properties(dav, 'remove'), properties('<getlastmodified>soon</getlastmodified>')]) {
+        assert.deepEqual(texts(await service.patch('a', body), 'status'), ['HTTP/1.1 403 Forbidden']);
+      }
+      assert.deepEqual(texts(await service.patch('', properties(dav)), 'status'), ['HTTP/1.1 403 Forbidden']);
+      const mixed = await service.patch('a', properties(`${dav}<getetag>1</getetag>`));
+      assert.deepEqual(texts(mixed, 'status'), ['HTTP/1.1 403 Forbidden', 'HTTP/1.1 424 Failed Dependency']);
+      const locked = await service.asAnn('/-/dav/a', { method: 'LOCK', body: LOCK_BODY });
+      assert.equal((await service.patch('a', properties(windows))).status, 423);
+      assert.deepEqual(await service.times('a', '0'), [before]);
+      const held = { if: `(${String(locked.headers['lock-token'])})` };
+      assert.equal((await service.patch('a', properties(windows), held)).status, 207);
+      assert.deepEqual(await service.times('a', '0'), [TIME]);
+    });
+
+    it('are accepted from Windows and refused otherwise in a store that can not change them', async (t) => {
+      const wrap = ({ setModified: _, ...store }: Store): Store => store;
+      const service = await start(t, [memory, { hasJobs: true, wrap }]);
+      await service.put('a', 'text');
+      const [before] = await service.times('a', '0');
+      const [windows = '', dav = ''] = FORMS;
+      assert.deepEqual(texts(await service.patch('a', properties(windows)), 'status'), ['HTTP/1.1 200 OK']);
+      assert.deepEqual(texts(await service.patch('a', properties(dav)), 'status'), ['HTTP/1.1 403 Forbidden']);
+      assert.deepEqual(await service.times('a', '0'), [before]);
+    });
   });
 
   it('has supported locks exactly where a client can lock', async () => {

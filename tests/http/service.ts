@@ -181,7 +181,7 @@ export async function startService(
       { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
       { logger, resources },
     ));
-  const dav = database && createDav(database, davSettings, {}, logger);
+  const dav = database && createDav(database, davSettings, { store }, logger);
   const jobs =
     appTokens &&
     startJobs(

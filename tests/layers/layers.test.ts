@@ -247,9 +247,9 @@ describe('read-only', () => {
     assert.deepEqual(await treeOf(store), tree);
   });
 
-  it('classifies write, stage, open, presignParts, remove, create, copy, move, restore, purge and expire as writes', () => {
+  it('classifies write, stage, open, presignParts, remove, set, create, copy, move, restore, purge and expire as writes', () => {
     const writes = MEMBERS.filter((member) => EFFECTS[member] === 'writes');
-    const changing = /^(write|stage|open|presignParts|remove|create|copy|move|restore|purge|expire)/;
+    const changing = /^(write|stage|open|presignParts|remove|set|create|copy|move|restore|purge|expire)/;
     assert.deepEqual(
       writes,
       MEMBERS.filter((member) => changing.test(member)),

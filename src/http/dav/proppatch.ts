@@ -1,25 +1,36 @@
 import type { FastifyReply } from 'fastify';
 import { requireUnlocked } from '../../dav/lockable-files.ts';
 import type { PropertyChange, PropertyName } from '../../dav/properties.ts';
+import { parseDate } from '../../model/dates.ts';
 import { requirePreconditions } from '../preconditions.ts';
 import { requireCredentials, requireIf } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
-import { LiveProperties } from './live-properties.ts';
 import { propstat } from './propfind.ts';
 import { requireEntry } from './targets.ts';
-import { childOf, DAV_NAMESPACE, elementsOf, emptyElement, escapeXml, isDav, toXml, type XmlElement } from './xml.ts';
+import {
+  childOf,
+  DAV_NAMESPACE,
+  elementsOf,
+  emptyElement,
+  escapeXml,
+  isDav,
+  textOf,
+  toXml,
+  type XmlElement,
+} from './xml.ts';
 import { parseXml } from './xml-parser.ts';
 
 /** The namespace of the properties of Windows (MS-WDVME). */
 const MICROSOFT_NAMESPACE = 'urn:schemas-microsoft-com:';
 
-/**
- * The times that Windows sets after each write. They are accepted and not stored: `DAV:getlastmodified` is the time of the
- * content, and a stored time would be wrong after the next change by another client.
- */
-const ACCEPTED_ONLY: readonly string[] = ['Win32LastModifiedTime', 'Win32LastAccessTime'];
+/** The times that Windows sets after each write. It reports an error if they are refused, so that stores without times accept them. */
+const WINDOWS_MODIFIED = 'Win32LastModifiedTime';
+const WINDOWS_TIMES: readonly string[] = [WINDOWS_MODIFIED, 'Win32LastAccessTime'];
+
+/** The modification time: as RFC 4918 calls it, and as Nextcloud and rclone set it, in Unix seconds. */
+const MODIFIED_PROPERTIES: readonly string[] = ['getlastmodified', 'lastmodified'];
 
 /** PROPPATCH (RFC 4918, section 9.2): sets and removes properties of a file or folder, all or none. */
 export async function proppatch(context: DavContext): Promise<FastifyReply> {
@@ -31,11 +42,11 @@ export async function proppatch(context: DavContext): Promise<FastifyReply> {
   await requireIf(context);
   requirePreconditions(context.request.headers, entry);
   const href = escapeXml(environment.urls.hrefOf(entry.path));
-  const live = new LiveProperties(environment.urls);
-  const isProtected = (change: PropertyName) => live.find(change) !== undefined || change.namespace === DAV_NAMESPACE;
-  const refused = changes.filter(isProtected);
+  const setsTimes = entry.kind === 'file' && environment.dav.setsTimes && files.canSetModified(entry.path);
+  const isTime = (change: TimedChange) => setsTimes && change.modified !== undefined;
+  const refused = changes.filter((change) => change.namespace === DAV_NAMESPACE && !isTime(change));
   if (refused.length > 0) {
-    const others = changes.filter((change) => !isProtected(change));
+    const others = changes.filter((change) => !refused.includes(change));
     const failed = propstat(namesOf(refused), 'HTTP/1.1 403 Forbidden', '<D:cannot-modify-protected-property/>');
     const skipped = others.length === 0 ? '' : propstat(namesOf(others), 'HTTP/1.1 424 Failed Dependency');
     return sendMultistatus(reply, href, failed + skipped);
@@ -44,20 +55,32 @@ export async function proppatch(context: DavContext): Promise<FastifyReply> {
     const { locks, properties } = environment.dav;
     await requireUnlocked(locks, { path: entry.path, isMember: false, isTree: false }, context);
     await properties.change(entry.path, changes.filter(isStored), holder.user);
+    const modified = changes.findLast(isTime)?.modified;
+    if (entry.kind === 'file' && modified && !isSameSecond(modified, entry.modified))
+      await files.setModified(entry.path, modified);
   });
   if (context.isMinimal) return reply.header('preference-applied', 'return=minimal').code(204).send();
   return sendMultistatus(reply, href, propstat(namesOf(changes), 'HTTP/1.1 200 OK'));
 }
 
 const isStored = ({ namespace, name }: PropertyName) =>
-  !(namespace === MICROSOFT_NAMESPACE && ACCEPTED_ONLY.includes(name));
+  namespace !== DAV_NAMESPACE && !(namespace === MICROSOFT_NAMESPACE && WINDOWS_TIMES.includes(name));
+
+/** A time of another fraction of the second would only change the ETag: properties have whole seconds. */
+const isSameSecond = (time: Date, present: Date | null) =>
+  present !== null && Math.floor(time.getTime() / 1000) === Math.floor(present.getTime() / 1000);
+
+/** A change of a property. `modified`: the modification time that it sets, if it is a valid one. */
+interface TimedChange extends PropertyChange {
+  readonly modified: Date | undefined;
+}
 
 /** Returns the changes in the order of the document. Throws 400 for another document. */
-function parseBody(body: Buffer): PropertyChange[] {
+function parseBody(body: Buffer): TimedChange[] {
   if (body.length === 0) throw new DavError(400, 'The body is empty. Send a DAV:propertyupdate element.');
   const root = parseXml(body);
   if (!isDav(root, 'propertyupdate')) throw new DavError(400, 'The body is not a DAV:propertyupdate element.');
-  const changes: PropertyChange[] = [];
+  const changes: TimedChange[] = [];
   for (const step of elementsOf(root)) {
     const isSet = isDav(step, 'set');
     const properties = isSet || isDav(step, 'remove') ? childOf(step, 'prop') : undefined;
@@ -67,9 +90,18 @@ function parseBody(body: Buffer): PropertyChange[] {
   return changes;
 }
 
-function changeOf(property: XmlElement, isSet: boolean): PropertyChange {
+function changeOf(property: XmlElement, isSet: boolean): TimedChange {
   const { namespace, name } = property;
-  return { namespace, name, xml: isSet ? toXml(property) : undefined };
+  const isModified =
+    (namespace === DAV_NAMESPACE && MODIFIED_PROPERTIES.includes(name)) ||
+    (namespace === MICROSOFT_NAMESPACE && name === WINDOWS_MODIFIED);
+  const modified = isSet && isModified ? parseTime(textOf(property).trim()) : undefined;
+  return { namespace, name, xml: isSet ? toXml(property) : undefined, modified };
+}
+
+/** Parses an HTTP date, as Windows and Cyberduck send it, or Unix seconds. */
+function parseTime(text: string): Date | undefined {
+  return /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : parseDate(text);
 }
 
 /** Returns the elements of the properties, each once. */

@@ -102,6 +102,7 @@ export async function openDisk({
     remove: (path, options = {}) => files.remove(path, options),
     copy: (from, to, options) => files.copy(from, to, options),
     move: (from, to, options) => files.move(from, to, options),
+    setModified: (path, modified) => files.setModified(path, modified),
     createFolder: (path) => folders.createFolder(path),
     hasFolder: (path) => folders.exists(path),
     identify: (path) => identify(root, path),

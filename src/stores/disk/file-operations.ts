@@ -24,7 +24,7 @@ import {
 import { findFile, inParent, isOneName, renameToNew, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { copyOpenFile, entryOf } from './metadata.ts';
+import { copyOpenFile, entryOf, touch } from './metadata.ts';
 import { contentOf } from './read.ts';
 import type { OpenFile, Root } from './root.ts';
 import type { Staging } from './staging.ts';
@@ -72,6 +72,18 @@ export class DiskFileOperations {
       else await this.#ifUnchanged({ file, folder }, ifMatch, () => this.#removeVersion(folder, file, ifMatch));
       await folder.sync();
     });
+  }
+
+  /** Fulfils the contract of `Store.setModified`. */
+  async setModified(file: FilePath, modified: Date): Promise<FileEntry> {
+    try {
+      return await this.#versions.exclusively(file, async () => {
+        await using opened = await this.#root.openFile(file);
+        return entryOf(file, await touch(opened, modified));
+      });
+    } catch (error) {
+      throw toStoreError(error, file);
+    }
   }
 
   /** Takes a file with the ETag `etag` away by `take`, while no other process replaces it. */

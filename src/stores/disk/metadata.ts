@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, stat, utimes } from 'node:fs/promises';
 import { systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOf } from '../../model/presentation.ts';
@@ -61,6 +61,19 @@ export async function setModified(
   if (Math.abs(difference) <= MAX_ROUNDING_MS || dated.mtimeNs === stats.mtimeNs) return dated;
   await setTimes(path, dateOf(stats.mtimeNs));
   return lstat(path, { bigint: true });
+}
+
+/**
+ * Sets the modification time of an open file, if the file system permits it, and returns its stats. Another program can
+ * change the content in place between two equal times, so a random fraction of a millisecond makes each ETag a new one.
+ */
+export async function touch(
+  { fd, path }: { readonly fd: number; readonly path: string },
+  modified: Date,
+): Promise<BigIntStats> {
+  const opened = fdPath(fd, path);
+  await ignoreUnsupported(setTimes(opened, modified, Math.random() * 0.9));
+  return stat(opened, { bigint: true });
 }
 
 /**

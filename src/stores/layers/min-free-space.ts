@@ -48,6 +48,7 @@ const ADDITIONS: {
   removeUploads: null,
   remove: null,
   removeFolder: null,
+  setModified: null,
   move: null,
   moveFolder: null,
   removeTree: null,

@@ -23,6 +23,7 @@ const LIMITED = {
   remove: 'all',
   createFolder: 'all',
   removeFolder: 'all',
+  setModified: 'all',
   write: 'after the body',
   stage: 'after the body',
   createUpload: 'all',

@@ -32,6 +32,7 @@ export const EFFECTS = {
   remove: 'writes',
   createFolder: 'writes',
   removeFolder: 'writes',
+  setModified: 'writes',
   copy: 'writes',
   move: 'writes',
   copyFolder: 'writes',

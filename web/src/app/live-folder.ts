@@ -89,7 +89,7 @@ function concernsLocks(path: string, folder: string): boolean {
 
 /** Returns whether a change can add items to the trash, or remove some. A folder can replace another one, which is then there. */
 function affectsTrash({ type }: FeedChange): boolean {
-  return !['file.written', 'file.replaced', 'file.copied', 'file.moved'].includes(type);
+  return !['file.written', 'file.replaced', 'file.copied', 'file.moved', 'file.touched'].includes(type);
 }
 
 /**

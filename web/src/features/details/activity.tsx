@@ -125,7 +125,7 @@ function UndoButton({ change, description }: { change: FeedChange; description: 
 function useCanBeUndone({ type }: FeedChange): boolean {
   const { trash, keepsVersions } = useRetention();
   const { isReadOnly } = usePermissions();
-  if (isReadOnly || type === 'folder.changed' || type === 'resync') return false;
+  if (isReadOnly || type === 'file.touched' || type === 'folder.changed' || type === 'resync') return false;
   if (type === 'file.deleted' || type === 'folder.deleted') return trash !== null;
   return type !== 'file.replaced' || keepsVersions;
 }

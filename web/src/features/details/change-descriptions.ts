@@ -28,6 +28,8 @@ export function describeChange({ type, path, from }: FeedChange, text: Text): st
     case 'file.restored':
     case 'folder.restored':
       return changes.restored({ count: 1, name });
+    case 'file.touched':
+      return activity.touched({ name });
     case 'file.deleted':
     case 'folder.deleted':
       return changes.deleted({ count: 1, name });
@@ -45,6 +47,7 @@ const ICONS = {
   'file.copied': 'copy',
   'file.moved': 'move',
   'file.restored': 'refresh',
+  'file.touched': 'clock',
   'file.deleted': 'delete',
   'folder.created': 'new-folder',
   'folder.copied': 'copy',

@@ -630,6 +630,7 @@ export interface LazyText {
     readonly replaced: (parameters: { name: string }) => string;
     readonly saved: (parameters: { name: string }) => string;
     readonly copiedAs: (parameters: { before: string; name: string }) => string;
+    readonly touched: (parameters: { name: string }) => string;
     readonly changed: (parameters: { name: string }) => string;
     readonly incomplete: string;
     readonly visitor: string;
