@@ -13,8 +13,8 @@ interface RemovedUsersOptions {
 }
 
 /**
- * Ends the share links and app tokens of users who are not in the access file, in the database, so that those of a later user of
- * the same name are only their own. Each version of the access file counts, also if the database was unavailable meanwhile.
+ * Ends what users created who are not in the access file, in the database, so that a later user of the same name has only their
+ * own share links, app tokens, uploads and jobs. Each version of the access file counts, also if the database was unavailable meanwhile.
  */
 export class RemovedUsers {
   readonly #options: RemovedUsersOptions;
@@ -26,7 +26,7 @@ export class RemovedUsers {
     this.#pending = [options.policy];
     this.#loop = new PollLoop(() => this.#endAll(), {
       pollMs: POLL_MS,
-      failureMessage: 'The share links and app tokens of removed users could not be ended',
+      failureMessage: 'What removed users created could not be ended',
       log: options.log,
     });
   }

@@ -56,6 +56,11 @@ export async function requireValidSubmitter(
   throw new AccessDenied(message, { isAnonymous: false });
 }
 
+/** Returns whether the user was in the access file at the request, and no longer is. */
+export function isRemovedSubmitter({ user, entryHash }: Submitter, policy: Policy): boolean {
+  return user !== undefined && policy.userEntry(user.name) === undefined && entryHash !== hashEntry(policy, user.name);
+}
+
 async function isValid(
   { user, appToken, tokenHash, entryHash }: Submitter,
   policy: Policy,

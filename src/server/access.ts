@@ -4,10 +4,12 @@ import { OPEN_POLICY, type Policy } from '../access/policy.ts';
 import { RemovedUsers } from '../access/removed-users.ts';
 import { createRevocationFolder } from '../access/session-revocations.ts';
 import type { Config } from '../config/settings.ts';
+import type { Database } from '../database/database.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
-import type { AppTokenService, LinkService } from '../http/service.ts';
+import type { AppTokenService, LinkService, UploadService } from '../http/service.ts';
+import { removeJobsOfRemoved } from '../jobs/removed-submitters.ts';
 import type { OpenedStore } from '../stores/backend.ts';
 import { unusableState } from '../stores/local-folders.ts';
 import type { SharedState } from './limits.ts';
@@ -16,6 +18,8 @@ import type { SharedState } from './limits.ts';
 interface AccessDependencies {
   readonly appTokens: Pick<AppTokenService, 'lookup' | 'table'>;
   readonly links: Pick<LinkService, 'table'>;
+  readonly uploads: Pick<UploadService, 'table'>;
+  readonly database: Database;
 }
 
 /**
@@ -25,7 +29,7 @@ interface AccessDependencies {
 export async function openAccess(
   config: Config,
   opened: OpenedStore,
-  { redis, counters, appTokens, links }: SharedState & AccessDependencies,
+  { redis, counters, appTokens, links, uploads, database }: SharedState & AccessDependencies,
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<AccessControl> {
   if (config.ACCESS_FILE === undefined) {
@@ -41,7 +45,12 @@ export async function openAccess(
   // A service that only reads must not end what belongs to another one, as in a test of a backup.
   if (!config.READ_ONLY) {
     removedUsers = new RemovedUsers({
-      ends: [(policy) => links.table.endOfRemoved(policy), (policy) => appTokens.table.revokeOfRemoved(policy)],
+      ends: [
+        (policy) => links.table.endOfRemoved(policy),
+        (policy) => appTokens.table.revokeOfRemoved(policy),
+        (policy) => uploads.table.endOfRemoved((name) => policy.userEntry(name) !== undefined),
+        (policy) => removeJobsOfRemoved(database, policy),
+      ],
       policy: watcher.current(),
       log: { error: (details, message) => logger.error(details, message) },
     });

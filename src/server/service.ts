@@ -140,7 +140,13 @@ async function openService(
     identify: store.identify?.bind(store),
     logger,
   });
-  const access = await openAccess(config, opened, { ...shared, appTokens, links }, environment);
+  const uploads = createUploads(database, store, {
+    days: config.UPLOAD_EXPIRES,
+    partBytes: config.UPLOAD_CHUNK_SIZE,
+    isDirect: config.UPLOAD_DIRECT,
+    presignExpires: config.PRESIGN_EXPIRES,
+  });
+  const access = await openAccess(config, opened, { ...shared, appTokens, links, uploads, database }, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger, logFormatOf(config)), (log) => log.close());
   const signedUrls = await openSignedUrls(opened, config);
   const files = openFiles(store, config, { signedUrls, tracer });
@@ -149,12 +155,6 @@ async function openService(
   const media = openMediaDetails(files, config, { opened, logger });
   resources.defer(() => media.close());
   const changes = await startChanges(database, { config, store, metrics }, environment);
-  const uploads = createUploads(database, store, {
-    days: config.UPLOAD_EXPIRES,
-    partBytes: config.UPLOAD_CHUNK_SIZE,
-    isDirect: config.UPLOAD_DIRECT,
-    presignExpires: config.PRESIGN_EXPIRES,
-  });
   const clock = new ExpiryClock(database);
   // Without the database, nothing expires, but what is deleted has the time of this machine.
   await clock.load().catch(() => {});

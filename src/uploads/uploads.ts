@@ -20,6 +20,8 @@ export interface Upload {
   readonly id: string;
   /** The user who began it; undefined for an anonymous user. */
   readonly owner: string | undefined;
+  /** Whether the access file had the owner. Others come from an identity provider. */
+  readonly ownerHasEntry: boolean;
   /** The ID of the app token that began it; undefined for other credentials. */
   readonly appToken: string | undefined;
   /** The file that it becomes. */
@@ -66,7 +68,8 @@ export class Uploads {
   }
 
   /** Adds an upload. Throws `invalid-request` if its user has too many unfinished ones. */
-  async create({ owner, appToken, path, type, size, modified, condition, metadata }: NewUpload): Promise<Upload> {
+  async create(upload: NewUpload): Promise<Upload> {
+    const { owner, ownerHasEntry, appToken, path, type, size, modified, condition, metadata } = upload;
     const { now } = this.#database.dialect;
     const row = await this.#database.transaction(async (db) => {
       const { count } = await db
@@ -81,6 +84,7 @@ export class Uploads {
         .values({
           id: randomUUID(),
           owner: owner ?? null,
+          owner_has_entry: ownerHasEntry ? 1 : 0,
           app_token: appToken ?? null,
           path,
           type: type ?? null,
@@ -145,6 +149,25 @@ export class Uploads {
         .execute(),
     );
     return rows.map(toUpload);
+  }
+
+  /** Ends the uploads of users who were in the access file, and for whom `hasEntry` now returns false: they expire at once. */
+  async endOfRemoved(hasEntry: (username: string) => boolean): Promise<void> {
+    const rows = await this.#database.run((db) =>
+      db.selectFrom('uploads').select('owner').distinct().where('owner_has_entry', '=', 1).execute(),
+    );
+    const removed = rows.flatMap(({ owner }) => (owner !== null && !hasEntry(owner) ? [owner] : []));
+    if (removed.length === 0) return;
+    const { now } = this.#database.dialect;
+    await this.#database.run((db) =>
+      db
+        .updateTable('uploads')
+        .set({ expires_at: now })
+        .where('owner_has_entry', '=', 1)
+        .where('owner', 'in', removed)
+        .where('expires_at', '>', now)
+        .execute(),
+    );
   }
 
   /** Returns whether the table has an upload, also one that has expired. */
@@ -247,6 +270,7 @@ function toUpload(row: Selectable<UploadsTable>): Upload {
   return {
     id: row.id,
     owner: row.owner ?? undefined,
+    ownerHasEntry: row.owner_has_entry === 1,
     appToken: row.app_token ?? undefined,
     // Only parsed paths and conditions are stored.
     path: row.path as FilePath,

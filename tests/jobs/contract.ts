@@ -4,11 +4,13 @@ import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
-import type { Submitter } from '../../src/access/submitter.ts';
+import { createPolicy, type Policy } from '../../src/access/policy.ts';
+import { createSubmitter, type Submitter } from '../../src/access/submitter.ts';
 import { Database } from '../../src/database/database.ts';
 import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import { defineKind, type Job, type JobContext, type JobKind } from '../../src/jobs/job.ts';
 import { JobQueue } from '../../src/jobs/queue.ts';
+import { removeJobsOfRemoved } from '../../src/jobs/removed-submitters.ts';
 import { JobRunner, type RunnerOptions } from '../../src/jobs/runner.ts';
 import { isStoreError, StoreError } from '../../src/model/error.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
@@ -29,6 +31,8 @@ export const ANN: Submitter = {
   tokenHash: 'sha256:hash',
   entryHash: 'hash',
 };
+
+const ANONYMOUS: Submitter = { ...ANN, user: undefined, entryHash: undefined };
 
 const BEN: Submitter = { ...ANN, user: { name: 'ben', groups: [] } };
 
@@ -468,6 +472,23 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       await database.run((db) => db.updateTable('jobs').set({ finished_at }).execute());
       await queue.schedule('scheduled', interval);
       assert.equal((await queue.find(claimed.job.id))?.status, 'queued');
+    });
+
+    it('of a user who is removed from the access file are removed, also while they run', async (t) => {
+      const controlled = new ControlledKind();
+      const { queue, database } = await startRunner(t, await create(), [controlled.kind]);
+      const withAnn = createPolicy([{ name: 'ann', password: undefined, groups: [], tokens: [] }], []);
+      const without = createPolicy([], []);
+      const of = (policy: Policy) => createSubmitter(ANN, {}, policy);
+      const running = await queue.submit('controlled', { name: 'a' }, of(withAnn));
+      const { context } = await controlled.run(1);
+      const others = [await queue.submit('none', {}, of(without)), await queue.submit('none', {}, ANONYMOUS)];
+      await removeJobsOfRemoved(database, withAnn);
+      assert.ok(await queue.find(running.id));
+      await removeJobsOfRemoved(database, without);
+      assert.equal(await queue.find(running.id), undefined);
+      for (const { id } of others) assert.ok(await queue.find(id));
+      await until('the attempt aborts', () => context.signal.aborted);
     });
 
     it('are refused if their user has a hundred unfinished jobs', async (t) => {

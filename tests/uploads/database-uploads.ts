@@ -47,7 +47,16 @@ export async function startDatabase(location: DatabaseLocation): Promise<Databas
 }
 
 async function addUploadRow(database: Database, id: string): Promise<void> {
-  const unknown = { owner: null, type: null, size: null, modified: null, condition: null, metadata: null, etag: null };
+  const unknown = {
+    owner: null,
+    owner_has_entry: 0,
+    type: null,
+    size: null,
+    modified: null,
+    condition: null,
+    metadata: null,
+    etag: null,
+  };
   const row = { ...unknown, id, path: 'a', created_at: 0, expires_at: 0, writer: null, writer_until: null };
   await database.run((db) =>
     db

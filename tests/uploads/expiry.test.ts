@@ -9,6 +9,7 @@ import { ExpiryClock } from '../../src/jobs/expiry-clock.ts';
 import type { JobContext } from '../../src/jobs/job.ts';
 import { isPlausibleTime } from '../../src/model/clock.ts';
 import { createUploadExpiry, createUploads } from '../../src/server/uploads.ts';
+import type { NewUpload } from '../../src/uploads/uploads.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { disk } from '../contract/backend.ts';
 import { file, ofKind } from '../contract/bytes.ts';
@@ -38,6 +39,25 @@ describe('The expiry of uploads', () => {
     await database.run((db) => db.updateTable('uploads').set({ expires_at }).execute());
     assert.deepEqual(await expireIn(DAYS + 31), { count: 0, orphaned: 0 });
     assert.equal(await (await store.openUpload(id)).append(Readable.from([Buffer.from('a')])), 1);
+  });
+});
+
+describe('The uploads of a removed user', () => {
+  it('end for a later user of the same name, except those of an identity provider', async (t) => {
+    const { store, table, begin, expireIn } = await open(t);
+    const ofAnn = await begin({ owner: 'ann', ownerHasEntry: true });
+    const others = [await begin({ owner: 'ann' }), await begin()];
+    await table.endOfRemoved((name) => name === 'ann');
+    assert.ok(await table.find(ofAnn));
+    await table.endOfRemoved(() => false);
+    assert.equal(await table.find(ofAnn), undefined);
+    assert.deepEqual(
+      (await table.list('ann')).map(({ id }) => id),
+      others.slice(0, 1),
+    );
+    assert.deepEqual(await expireIn(0), { count: 1, orphaned: 0 });
+    await assert.rejects(store.openUpload(ofAnn), ofKind('not-found'));
+    for (const id of others) assert.ok(await table.find(id));
   });
 });
 
@@ -94,11 +114,18 @@ async function open(t: TestContext) {
     isDirect: false,
     presignExpires: 60,
   });
-  const begin = async () => {
+  const begin = async (owner: Partial<Pick<NewUpload, 'owner' | 'ownerHasEntry'>> = {}) => {
     const target = { file: file('a'), type: 'text/x-a' };
-    const unknown = { owner: undefined, appToken: undefined, size: undefined, modified: undefined };
+    const unknown = {
+      owner: undefined,
+      ownerHasEntry: false,
+      appToken: undefined,
+      size: undefined,
+      modified: undefined,
+    };
     const { id } = await uploads.table.create({
       ...unknown,
+      ...owner,
       path: target.file,
       type: target.type,
       condition: undefined,
@@ -113,7 +140,7 @@ async function open(t: TestContext) {
     const { run } = createUploadExpiry({ uploads, store, days: DAYS, clock, logger });
     return run({}, CONTEXT);
   };
-  return { store, database, begin, expireIn };
+  return { store, database, table: uploads.table, begin, expireIn };
 }
 
 const CONTEXT: JobContext = {

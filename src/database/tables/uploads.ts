@@ -3,6 +3,8 @@ export interface UploadsTable {
   readonly id: string;
   /** The user who began the upload; null for an anonymous user. */
   readonly owner: string | null;
+  /** 1 if the access file had the user. */
+  readonly owner_has_entry: number;
   /** The ID of the app token that began the upload; null for other credentials. */
   readonly app_token: string | null;
   /** The path of the file that it becomes. */

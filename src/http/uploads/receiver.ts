@@ -64,9 +64,9 @@ export class OffsetMismatch extends HttpError {
 }
 
 /** An upload as the client describes it. */
-export type DescribedUpload = Omit<NewUpload, 'owner' | 'appToken'>;
+export type DescribedUpload = Omit<NewUpload, 'owner' | 'ownerHasEntry' | 'appToken'>;
 
-type ReceivingService = Pick<Service, 'maxUploadSize' | 'readOnly' | 'publicUrl' | 'basePath'>;
+type ReceivingService = Pick<Service, 'access' | 'maxUploadSize' | 'readOnly' | 'publicUrl' | 'basePath'>;
 
 /** Receives the content of uploads in several requests, whatever their protocol. */
 export class UploadReceiver {
@@ -84,9 +84,10 @@ export class UploadReceiver {
   async begin(request: FastifyRequest, described: DescribedUpload): Promise<Upload> {
     const { files, user, appToken } = accessOf(request);
     const { path, condition: requested } = described;
+    const ownerHasEntry = user !== undefined && this.#service.access.policy().userEntry(user.name) !== undefined;
     this.#requireSize(described.size);
     return files.beginUpload({ path, condition: requested }, ({ condition }) =>
-      this.#create({ ...described, owner: user?.name, appToken, condition }),
+      this.#create({ ...described, owner: user?.name, ownerHasEntry, appToken, condition }),
     );
   }
 
