@@ -12,7 +12,7 @@ export const DOCS = '/-/docs';
  * Describes all routes registered from now on in an OpenAPI document, and serves it at `DOCS`. Both are created on the
  * first request, because they cost 25 ms per start and 15 MB per process.
  */
-export function describeApi(app: App, service: Pick<Service, 'publicUrl' | 'basePath'>): void {
+export function describeApi(app: App, service: Pick<Service, 'publicUrl' | 'access'>): void {
   const routes: DescribedRoute[] = [];
   app.addHook('onRoute', ({ method, url, schema }) => {
     if (method !== 'HEAD' && !(schema && 'hide' in schema && schema.hide)) routes.push({ method, url, schema });

@@ -5,7 +5,6 @@ import fastifySwagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../system.ts';
 import { preferredCoding } from './accept.ts';
-import { cookieName, SESSION_COOKIE } from './access/session-cookie.ts';
 import { WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
 import { completeDocument, type Json } from './openapi.ts';
 import { API_REFERENCE, BUILT_PAGE } from './page/web-page.ts';
@@ -23,13 +22,12 @@ export interface ApiDocuments {
 
 /**
  * Creates the OpenAPI document of these routes, and a separate application that shows it below `prefix`. The
- * application does not serve the routes themselves. `publicUrl` is the address of the service, if it is known,
- * and `basePath` the path prefix of its requests.
+ * application does not serve the routes themselves. `publicUrl` is the address of the service, if it is known.
  */
 export async function createApiDocuments(
   routes: readonly DescribedRoute[],
   prefix: string,
-  { publicUrl, basePath }: Pick<Service, 'publicUrl' | 'basePath'>,
+  { publicUrl, access }: Pick<Service, 'publicUrl' | 'access'>,
 ): Promise<ApiDocuments> {
   const app = fastify({ exposeHeadRoutes: false, ...WITHOUT_DEFAULT_COMPILERS });
   app.setValidatorCompiler(() => () => true);
@@ -38,7 +36,7 @@ export async function createApiDocuments(
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Holdall', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
-      components: { securitySchemes: securitySchemes(cookieName(SESSION_COOKIE, basePath)) },
+      components: { securitySchemes: securitySchemes(access.authenticators?.sessionCookie ?? 'holdall') },
       // Any one of these is sufficient. Public routes need none, hence the empty object.
       security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
       tags: TAGS,
@@ -158,7 +156,7 @@ const securitySchemes = (sessionCookie: string) =>
       type: 'apiKey',
       in: 'cookie',
       name: sessionCookie,
-      description: `The session cookie that \`POST /-/session\` sets. Over HTTPS, its name is \`__Host-${sessionCookie}\`.`,
+      description: `The session cookie that \`POST /-/session\` sets. Its name differs for each service. Over HTTPS, it is \`__Host-${sessionCookie}\`.`,
     },
   }) as const;
 

@@ -131,7 +131,7 @@ describe('The routes of app tokens', () => {
 
   it('reject requests that another site makes a browser send', async () => {
     const { id } = await create();
-    const headers = { 'sec-fetch-site': 'cross-site', cookie: 'holdall=x' };
+    const headers = { 'sec-fetch-site': 'cross-site', cookie: `${service.sessionCookie}=x` };
     assert.equal((await service.asAnn('/-/app-tokens', json({ name: 'x' }, headers))).status, 403);
     assert.equal((await service.asAnn(`/-/app-tokens/${id}`, { method: 'DELETE', headers })).status, 403);
     assert.equal((jsonOf(await service.asAnn('/-/app-tokens'))['tokens'] as unknown[]).length, 1);

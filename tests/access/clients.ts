@@ -12,7 +12,7 @@ import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startIdentityProvider } from '../../testing/servers/identity-provider.ts';
 import { startKeyServer } from '../../testing/servers/key-server.ts';
 import { send } from '../http/client.ts';
-import { type Browser, createBrowser } from '../http/sign-in/browser.ts';
+import { type Browser, createBrowser, sessionCookieIn } from '../http/sign-in/browser.ts';
 
 /** How a request authenticates. */
 export const AUTH_METHODS = [
@@ -138,7 +138,7 @@ async function sessionBy(
 ): Promise<Record<string, string>> {
   const browser = createBrowser();
   await begin(browser, port);
-  const headers = { cookie: `holdall=${browser.cookies(port).get('holdall')}` };
+  const headers = { cookie: sessionCookieIn(browser) };
   const { name } = JSON.parse((await send(port, '/-/session', { headers })).body.toString());
   assert.equal(typeof name, 'string');
   return headers;

@@ -25,6 +25,8 @@ export interface GuardedService {
   readonly changes: TestService['changes'];
   /** The app tokens; undefined without jobs. */
   readonly appTokens: TestService['appTokens'];
+  /** The name of the session cookie. */
+  readonly sessionCookie: string;
   /** The headers that authenticate a request as Ann. */
   readonly authHeaders: Readonly<Record<string, string>>;
   /** Returns the audit events since the last call, without addresses and request IDs. */
@@ -78,12 +80,13 @@ export async function startGuardedService(
     events.push({ ...(appToken !== undefined && { appToken }), ...event, who: user?.name, way: authMethod });
   };
   const audit: Audit = { write, reopen: () => {}, close: () => {} };
+  let sessionCookie = '';
   const service = await startService(backend, {
-    access: (appTokens) => ({
-      mode: 'file',
-      policy: () => policy,
-      authenticators: createAuthenticators({ ...authenticatorOptions, appTokens }),
-    }),
+    access: (appTokens) => {
+      const authenticators = createAuthenticators({ ...authenticatorOptions, appTokens });
+      sessionCookie = authenticators.sessionCookie;
+      return { mode: 'file', policy: () => policy, authenticators };
+    },
     audit,
     ...options,
   });
@@ -95,6 +98,7 @@ export async function startGuardedService(
     links,
     appTokens,
     changes,
+    sessionCookie,
     authHeaders: { authorization: `Bearer ${token}` },
     removeAnn() {
       policy = createPolicy([], granted);

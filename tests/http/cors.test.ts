@@ -128,8 +128,8 @@ describe('CORS_ORIGINS=*', () => {
     const service = await startGuardedService(memory, { corsOrigins: '*' });
     atEnd(t, () => service.stop());
     const ambient: readonly Record<string, string>[] = [
-      { cookie: 'holdall=x' },
-      { cookie: '__Host-holdall=x' },
+      { cookie: `${service.sessionCookie}=x` },
+      { cookie: `__Host-${service.sessionCookie}=x` },
       { authorization: 'Basic YW5uOng=' },
     ];
     for (const credentials of ambient) {

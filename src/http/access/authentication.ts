@@ -100,12 +100,15 @@ interface AuthenticatorParts {
 export class Authenticators {
   /** Sign-in with an identity provider; undefined if none is configured. */
   readonly provider: ProviderSignIn | undefined;
+  /** The name of the session cookie, without the prefix of HTTPS. */
+  readonly sessionCookie: string;
   readonly #parts: AuthenticatorParts;
   readonly #authentications = new WeakMap<FastifyRequest, Promise<Authentication | undefined>>();
 
   constructor(parts: AuthenticatorParts) {
     this.#parts = parts;
     this.provider = parts.provider;
+    this.sessionCookie = parts.cookie.name;
   }
 
   /**

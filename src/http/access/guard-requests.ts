@@ -9,7 +9,7 @@ import { isCorsOrigin } from './cors.ts';
 import { admitVisitor } from './link-access.ts';
 import { accessOf, UserRequestAccess } from './request-access.ts';
 import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
-import { cookieName, ignoresCookies, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
+import { ignoresCookies, isCookieSent } from './session-cookie.ts';
 import { appTokenRefused } from './token-check.ts';
 
 /**
@@ -19,8 +19,8 @@ import { appTokenRefused } from './token-check.ts';
 export function guardRequests(app: App, service: Service): void {
   requireDeclarations(app);
   app.decorateRequest('access');
-  const { access, publicUrl, basePath, contentOrigin, corsOrigins, links } = service;
-  const sessionCookie = cookieName(SESSION_COOKIE, basePath);
+  const { access, publicUrl, contentOrigin, corsOrigins, links } = service;
+  const sessionCookie = access.authenticators?.sessionCookie;
   const isLocal = access.mode === 'local';
   // File contents have their own host, separate from the web UI.
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
@@ -98,7 +98,7 @@ function requireDeclarations(app: App): void {
 }
 
 /** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */
-function hasAmbientCredentials(request: FastifyRequest, sessionCookie: string): boolean {
-  const isSession = !ignoresCookies(request) && isCookieSent(request, sessionCookie);
+function hasAmbientCredentials(request: FastifyRequest, sessionCookie: string | undefined): boolean {
+  const isSession = sessionCookie !== undefined && !ignoresCookies(request) && isCookieSent(request, sessionCookie);
   return isSession || /^basic\s/i.test(request.headers.authorization ?? '');
 }

@@ -7,15 +7,10 @@ import { LINK_PREFIX, linkTokenOf } from '../request-url.ts';
 import { attemptPassword, requirePossible, type SignInThrottle, TooManyAttempts } from './password-check.ts';
 import { type Cookie, type CookieScope, createCookie } from './session-cookie.ts';
 
-/** The base name of the cookie. */
-const LINK_COOKIE = 'holdall-link';
-
 /** Milliseconds that a session lasts at most. */
 const LIFETIME_MS = 24 * 60 * 60_000;
 
 export interface LinkSessionsOptions extends CookieScope {
-  /** The key of the service. */
-  readonly key: Buffer;
   /** Limits the attempts, together with those to sign in. */
   readonly throttle: SignInThrottle;
 }
@@ -29,10 +24,10 @@ export class LinkSessions {
   readonly #throttle: SignInThrottle;
   readonly #cookie: Cookie;
 
-  constructor({ key, throttle, ...scope }: LinkSessionsOptions) {
-    this.#key = deriveKey(key, 'link session');
+  constructor({ throttle, ...scope }: LinkSessionsOptions) {
+    this.#key = deriveKey(scope.key, 'link session');
     this.#throttle = throttle;
-    this.#cookie = createCookie(LINK_COOKIE, scope, {
+    this.#cookie = createCookie('holdall-link', scope, {
       pathOf: (request) => `${LINK_PREFIX}${linkTokenOf(request) ?? ''}`,
     });
   }

@@ -46,7 +46,7 @@ export function createProviderSignIn({
   if (!settings || publicUrl === undefined) return undefined;
   const provider = createProvider({ ...settings, publicUrl, warn });
   const seal = createSeal(key, 'sign-in');
-  const cookie = createCookie('holdall-sign-in', { publicUrl, basePath });
+  const cookie = createCookie('holdall-sign-in', { key, publicUrl, basePath });
 
   return {
     async begin(request, reply, returnTo) {

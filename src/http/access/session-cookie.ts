@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
-import type { Session, Sessions } from '../../access/sessions.ts';
+import { deriveKey, type Session, type Sessions } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
 
 /** Sessions that browsers store in a cookie. */
 export interface SessionCookie {
+  /** The name of the cookie, without the prefix of HTTPS. */
+  readonly name: string;
   /**
    * Returns the session of the request; undefined if it has no session cookie, or several. Clears a cookie without a
    * valid session.
@@ -23,17 +25,12 @@ export interface NewSession {
   readonly userEntry: UserEntry | undefined;
 }
 
-export interface SessionCookieOptions {
+export interface SessionCookieOptions extends CookieScope {
   readonly sessions: Sessions;
   readonly policy: () => Policy;
-  readonly publicUrl: string | undefined;
-  readonly basePath: string;
   /** Seconds that a session lasts. */
   readonly sessionLifetime: number;
 }
-
-/** The base name of the session cookie. */
-export const SESSION_COOKIE = 'holdall';
 
 /**
  * Maximum characters of the cookie value. With its name and attributes, it fits the 4096 bytes that browsers support
@@ -45,9 +42,9 @@ export function createSessionCookie({
   sessions,
   policy,
   sessionLifetime,
-  ...location
+  ...scope
 }: SessionCookieOptions): SessionCookie {
-  const cookie = createCookie(SESSION_COOKIE, location);
+  const cookie = createCookie('holdall', scope);
 
   const revokeAll = async (request: FastifyRequest) => {
     const tokens = cookie.all(request).filter((token) => token.length <= MAX_TOKEN_LENGTH);
@@ -60,6 +57,7 @@ export function createSessionCookie({
   };
 
   return {
+    name: cookie.name,
     async find(request, reply) {
       const [token, ...others] = cookie.all(request);
       // Over plain HTTP, another host of the same domain can set a second cookie. It is unknown which one is ours, so
@@ -97,6 +95,8 @@ function describeTooManyGroups({ groups }: Identity): string {
  * (`SameSite=Lax`).
  */
 export interface Cookie {
+  /** The name, without the prefix of HTTPS. */
+  readonly name: string;
   /** Returns the value; undefined if the request has no such cookie, or several, of which any can be foreign. */
   read(request: FastifyRequest): string | undefined;
   /** Returns all distinct values that the request has for this name. */
@@ -109,18 +109,20 @@ export interface Cookie {
   clear(request: FastifyRequest, reply: FastifyReply): void;
 }
 
-/** The URL and the base path of the service. */
+/** The service whose cookies these are. */
 export interface CookieScope {
+  /** The key of the service. */
+  readonly key: Buffer;
   readonly publicUrl: string | undefined;
   readonly basePath: string;
 }
 
 /**
- * Returns the name of a cookie of the service at `basePath`. It contains the base path, so that several services on one
- * host don't replace each other's cookies. A base path contains no `+`.
+ * Returns the name of a cookie of this service, such as `holdall-1f0c93ab`. Browsers send cookies to all ports of a host, so
+ * without the suffix, several services on one host would replace each other's cookies. Replicas have the same key.
  */
-export function cookieName(name: string, basePath: string): string {
-  return name + basePath.replaceAll('/', '+');
+function cookieName(purpose: string, { key, basePath }: CookieScope): string {
+  return `${purpose}-${deriveKey(key, `cookie name ${basePath}`).toString('hex', 0, 4)}`;
 }
 
 /** Returns whether a request has a cookie of this name, with or without the prefix of HTTPS. */
@@ -143,11 +145,12 @@ const SECURE_PREFIX = '__Secure-';
  * is limited to a path of the service, and its prefix is `__Secure-`.
  */
 export function createCookie(
-  baseName: string,
-  { publicUrl, basePath }: CookieScope,
+  purpose: string,
+  scope: CookieScope,
   { pathOf }: { readonly pathOf?: (request: FastifyRequest) => string } = {},
 ): Cookie {
-  const name = cookieName(baseName, basePath);
+  const { publicUrl, basePath } = scope;
+  const name = cookieName(purpose, scope);
   const serviceUrl = publicUrl === undefined ? undefined : new URL(publicUrl);
   // Behind an untrusted proxy that terminates TLS, the request appears as HTTP, but its host is that of the public
   // HTTPS URL.
@@ -167,6 +170,7 @@ export function createCookie(
     reply.header('set-cookie', `${nameFor(request)}=${value};${age} ${attributes}; SameSite=Lax`);
   };
   return {
+    name,
     read(request) {
       const [value, ...others] = valuesOf(request, nameFor(request));
       return others.length === 0 ? value : undefined;

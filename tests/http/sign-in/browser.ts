@@ -1,30 +1,42 @@
+import assert from 'node:assert/strict';
 import { type Call, type HttpResponse, send } from '../client.ts';
 
-/** Keeps cookies like a browser, and sends them back to the port that set them. */
+/** Keeps the cookies of one host like a browser, and sends them to all its ports. */
 export interface Browser {
   send(port: number, path: string, call?: Call): Promise<HttpResponse>;
   /** Requests a URL and follows all redirects. Returns the last response and its URL. */
   visit(url: string): Promise<HttpResponse & { readonly url: URL }>;
-  /** Returns the cookies of a port. */
-  cookies(port: number): Map<string, string>;
+  /** The cookies, by their name. */
+  readonly cookies: ReadonlyMap<string, string>;
 }
+
+/** Returns the session cookie of a browser that has one, as `name=value`. */
+export function sessionCookieIn({ cookies }: Pick<Browser, 'cookies'>): string {
+  const found = [...cookies].find(([name]) => SESSION_COOKIE.test(name));
+  return found?.join('=') ?? assert.fail('There is no session cookie.');
+}
+
+/** Returns the session cookie that a response sets, as `name=value`. */
+export function sessionCookieOf({ headers }: Pick<HttpResponse, 'headers'>): string {
+  const cookies = new Map<string, string>();
+  for (const line of headers['set-cookie'] ?? []) keep(cookies, line);
+  return sessionCookieIn({ cookies });
+}
+
+/** Matches the name of a session cookie. */
+const SESSION_COOKIE = /^(?:__Host-)?holdall-[\da-f]{8}$/;
 
 const MAX_REDIRECTS = 20;
 
-export function createBrowser(): Browser {
-  const jars = new Map<number, Map<string, string>>();
-  const cookies = (port: number) => {
-    const jar = jars.get(port) ?? new Map<string, string>();
-    jars.set(port, jar);
-    return jar;
-  };
+/** Creates a browser that begins with these cookies. */
+export function createBrowser(initial: ReadonlyMap<string, string> = new Map()): Browser {
+  const cookies = new Map(initial);
   const browser: Browser = {
     cookies,
     async send(port, path, call = {}) {
-      const jar = cookies(port);
-      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
       const response = await send(port, path, { ...call, headers: { ...(cookie && { cookie }), ...call.headers } });
-      for (const line of response.headers['set-cookie'] ?? []) keep(jar, line);
+      for (const line of response.headers['set-cookie'] ?? []) keep(cookies, line);
       return response;
     },
     async visit(start) {

@@ -39,9 +39,12 @@ describe('Sign-in with a password', () => {
     const plain = await signIn('ann', 'correct horse');
     assertSuccess(plain, { message: 'Signed in.', name: 'ann' });
     assert.equal(plain.headers['cache-control'], 'no-store');
-    assert.match(cookieOf(plain), /^holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/);
+    assert.match(cookieOf(plain), /^holdall-[\da-f]{8}=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/);
     const secure = await signIn('ann', 'correct horse', { ...elsewhere(), 'x-forwarded-proto': 'https' });
-    assert.match(cookieOf(secure), /^__Host-holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    assert.match(
+      cookieOf(secure),
+      /^__Host-holdall-[\da-f]{8}=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
     // With HTTPS, a cookie that another host could have set is ignored.
     const insecureCookie = cookieOf(plain).split(';')[0] ?? '';
     const response = await send(service.port, '/', {

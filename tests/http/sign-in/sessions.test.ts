@@ -8,18 +8,23 @@ import { createSessionRevocations } from '../../../src/access/session-revocation
 import { createSeal } from '../../../src/access/sessions.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
 import { until } from '../../../testing/until.ts';
-import { assertFailure, assertSuccess, type HttpResponse, postJson, send } from '../client.ts';
+import { assertFailure, assertSuccess, type HttpResponse, jsonOf, postJson, send } from '../client.ts';
+import { createBrowser, sessionCookieOf } from './browser.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
 const PASSWORD = hashForTest('secret');
 const ANN = person('ann', { password: PASSWORD });
 const KEY = randomBytes(32);
 
+/** The name of the session cookie of services with the key. */
+let NAME: string;
+
 let folder: string;
 let service: SignedInService;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdall-test-sessions-'));
   service = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder: folder });
+  NAME = service.authenticators.sessionCookie;
 });
 after(async () => {
   await service.stop();
@@ -30,18 +35,18 @@ after(async () => {
 async function begin({ port } = service): Promise<string> {
   const response = await postJson(port, '/-/session', { name: 'ann', password: 'secret' });
   assertSuccess(response, { message: 'Signed in.', name: 'ann' });
-  return /^holdall=([^;]+)/.exec(response.headers['set-cookie']?.[0] ?? '')?.[1] ?? assert.fail('There is no cookie.');
+  return sessionCookieOf(response).slice(NAME.length + 1);
 }
 
 /** Requests the root with a cookie, or with a raw `Cookie` header. */
 const request = (cookie: string, { port } = service) =>
-  send(port, '/', { headers: { cookie: cookie.includes('=') ? cookie : `holdall=${cookie}` } });
+  send(port, '/', { headers: { cookie: cookie.includes('=') ? cookie : `${NAME}=${cookie}` } });
 
 /** Asserts that the response is that for an anonymous user, and deletes the cookie. */
 function assertSignedOut(response: HttpResponse, what = ''): void {
   assert.equal(response.status, 401, what);
   assertFailure(response, 401, 'Sign in to read the root.');
-  assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'], what);
+  assert.deepEqual(response.headers['set-cookie'], [`${NAME}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`], what);
 }
 
 describe('A session', () => {
@@ -76,19 +81,19 @@ describe('A session', () => {
     const header = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
     const [, , vector = '', content = '', tag = ''] = cookie.split('.');
     const odd = [
-      'holdall=',
-      'holdall=x',
-      `holdall="${cookie}"`,
-      `holdall=${'A'.repeat(12_000)}`,
-      `holdall=${'.'.repeat(5000)}`,
-      `holdall=%00%ff`,
-      `holdall=${header({ alg: 'none' })}.${header({ name: 'ann' })}.`,
-      `holdall=${header({ alg: 'dir', enc: 'A128GCM' })}..${vector}.${content}.${tag}`,
-      `holdall=${header({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 2 ** 30, p2s: 'AAAA' })}.AAAA.${vector}.${content}.${tag}`,
-      `holdall=${header({ alg: 'dir', enc: 'A256GCM', zip: 'DEF' })}..${vector}.${content}.${tag}`,
+      `${NAME}=`,
+      `${NAME}=x`,
+      `${NAME}="${cookie}"`,
+      `${NAME}=${'A'.repeat(12_000)}`,
+      `${NAME}=${'.'.repeat(5000)}`,
+      `${NAME}=%00%ff`,
+      `${NAME}=${header({ alg: 'none' })}.${header({ name: 'ann' })}.`,
+      `${NAME}=${header({ alg: 'dir', enc: 'A128GCM' })}..${vector}.${content}.${tag}`,
+      `${NAME}=${header({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 2 ** 30, p2s: 'AAAA' })}.AAAA.${vector}.${content}.${tag}`,
+      `${NAME}=${header({ alg: 'dir', enc: 'A256GCM', zip: 'DEF' })}..${vector}.${content}.${tag}`,
     ];
     for (const text of odd) assertSignedOut(await request(text), text.slice(0, 200));
-    for (const text of [`x=1;holdall=${cookie};y=2`, `holdall2=z; holdall=${cookie} ; xholdall=x`]) {
+    for (const text of [`x=1;${NAME}=${cookie};y=2`, `${NAME}2=z; ${NAME}=${cookie} ; x${NAME}=x`]) {
       assert.equal((await request(text)).status, 200, text);
     }
   });
@@ -96,10 +101,10 @@ describe('A session', () => {
   it('is ignored next to another cookie of that name, but not cleared', async () => {
     const [cookie, other] = [await begin(), await begin()];
     for (const text of [
-      `holdall=${cookie}; holdall=${other}`,
-      `holdall=${cookie}; holdall=x`,
-      `holdall=x; holdall=${cookie}`,
-      `holdall=; holdall=${cookie}`,
+      `${NAME}=${cookie}; ${NAME}=${other}`,
+      `${NAME}=${cookie}; ${NAME}=x`,
+      `${NAME}=x; ${NAME}=${cookie}`,
+      `${NAME}=; ${NAME}=${cookie}`,
     ]) {
       const response = await request(text);
       assertFailure(response, 401, 'Sign in to read the root.');
@@ -110,7 +115,7 @@ describe('A session', () => {
 
   it('is revoked by signing out, even next to other cookies of that name', async () => {
     const [cookie, other, beyond] = [await begin(), await begin(), await begin()];
-    assertSuccess(await signOut(`x; holdall=${cookie}; holdall=${other}; holdall=${'A'.repeat(5000)}`), {
+    assertSuccess(await signOut(`x; ${NAME}=${cookie}; ${NAME}=${other}; ${NAME}=${'A'.repeat(5000)}`), {
       message: 'Signed out.',
     });
     assertSignedOut(await request(cookie));
@@ -189,7 +194,7 @@ describe('A session', () => {
     const known = service.events.length;
     const response = await signOut(cookie);
     assertSuccess(response, { message: 'Signed out.' });
-    assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
+    assert.deepEqual(response.headers['set-cookie'], [`${NAME}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`]);
     assertSignedOut(await request(cookie));
     assert.equal((await request(other)).status, 200);
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
@@ -203,7 +208,7 @@ describe('A session', () => {
 
   it('can be ended by POST, with any body', async () => {
     const cookie = await begin();
-    const headers = { cookie: `holdall=${cookie}`, 'content-type': 'application/json' };
+    const headers = { cookie: `${NAME}=${cookie}`, 'content-type': 'application/json' };
     const response = await send(service.port, '/-/session/end', { method: 'POST', headers, body: '{' });
     assertSuccess(response, { message: 'Signed out.' });
     assertSignedOut(await request(cookie));
@@ -211,7 +216,7 @@ describe('A session', () => {
 
   it('ends when another session replaces it', async () => {
     const cookie = await begin();
-    const headers = { cookie: `holdall=${cookie}` };
+    const headers = { cookie: `${NAME}=${cookie}` };
     const response = await postJson(service.port, '/-/session', { name: 'ann', password: 'secret' }, headers);
     assert.equal(response.status, 200);
     assertSignedOut(await request(cookie));
@@ -239,8 +244,27 @@ describe('A session', () => {
 
   it('is ignored if the request has Authorization', async () => {
     const cookie = await begin();
-    const headers = { cookie: `holdall=${cookie}`, authorization: 'Bearer x' };
+    const headers = { cookie: `${NAME}=${cookie}`, authorization: 'Bearer x' };
     assertFailure(await send(service.port, '/', { headers }), 401, /Invalid or revoked token/);
+  });
+});
+
+describe('Two services on one host', () => {
+  it('keep each other signed in, because browsers send the cookies of all ports', async () => {
+    const browser = createBrowser();
+    const other = await startSignedInService({ people: [ANN] });
+    const nameAt = async ({ port }: SignedInService) => jsonOf(await browser.send(port, '/-/session'))['name'];
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ name: 'ann', password: 'secret' });
+    try {
+      for (const { port } of [service, other])
+        assert.equal((await browser.send(port, '/-/session', { method: 'POST', headers, body })).status, 200);
+      assert.deepEqual([await nameAt(service), await nameAt(other)], ['ann', 'ann']);
+      await browser.send(other.port, '/-/session', { method: 'DELETE' });
+      assert.deepEqual([await nameAt(service), await nameAt(other)], ['ann', null]);
+    } finally {
+      await other.stop();
+    }
   });
 });
 
@@ -252,7 +276,7 @@ describe('The folder of revoked sessions', () => {
     await symlink(join(place, 'missing', 'missing'), endedSessionsFolder);
     const failing = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder });
     try {
-      const headers = { cookie: `holdall=${await begin(failing)}` };
+      const headers = { cookie: `${NAME}=${await begin(failing)}` };
       const response = await send(failing.port, '/-/session', { method: 'DELETE', headers });
       assertFailure(response, 503, /^The session could not be revoked everywhere: the revocation could not be stored/);
       assert.match(response.headers['retry-after'] ?? '', /^\d+$/);
@@ -316,5 +340,5 @@ describe('The folder of revoked sessions', () => {
 });
 
 function signOut(cookie: string): Promise<HttpResponse> {
-  return send(service.port, '/-/session', { method: 'DELETE', headers: { cookie: `holdall=${cookie}` } });
+  return send(service.port, '/-/session', { method: 'DELETE', headers: { cookie: `${NAME}=${cookie}` } });
 }
