@@ -63,7 +63,7 @@ const ON_DEMAND = {
   'text-preview': 8_200,
   tiles: 3_900,
   'trash-view': 10_500,
-  versions: 2_600,
+  versions: 2_900,
   viewer: 12_300,
   visit: 6_100,
   worker: 108_000,

@@ -40,7 +40,7 @@ test('The details show what happened to a folder and a file at once, and undo it
   await assertAccessible(page, t, { state: 'activity' });
 
   await button(list, 'Undo: “⁨b.txt⁩” deleted').click();
-  await waitForMessage(page, 'Action undone');
+  await waitForMessage(page, 'Undone: “⁨b.txt⁩” deleted');
   await become(['“⁨b.txt⁩” restored', '“⁨b.txt⁩” deleted', ...ofFile]);
   await button(list, 'Undo: “⁨b.txt⁩” deleted').click();
   await messages(page).getByText('This change is already undone.').waitFor();

@@ -66,10 +66,10 @@ describe('A folder deleted by mistake', () => {
     await row(page, 'Holidays/').waitFor();
     await waitForRestored(site);
     await becomes(() => messages(page).getByText('moved to trash').count(), 0);
-    await page.getByText('Action undone').waitFor({ state: 'attached' });
+    await waitForMessage(page, 'Undone: “⁨Holidays⁩” moved to trash');
     await press('ControlOrMeta+Shift+z');
     await waitForDeleted(site, 'Holidays/');
-    await page.getByText('Action redone').waitFor({ state: 'attached' });
+    await waitForMessage(page, 'Redone: “⁨Holidays⁩” moved to trash');
     await press('ControlOrMeta+z');
     await waitForRestored(site);
 
@@ -310,6 +310,14 @@ describe('The versions of a file', () => {
     await button(messages(page), 'Undo').click();
     await waitForContent('second try');
     await becomes(() => versions.getByRole('listitem').count(), 3);
+
+    await button(versions, 'Delete earlier versions').click();
+    const question = page.getByRole('dialog', { name: 'Delete the earlier versions of “⁨plan.txt⁩”?' });
+    await question.getByText('The file itself stays.').waitFor();
+    await button(question, 'Delete earlier versions').click();
+    await waitForMessage(page, 'Earlier versions of “⁨plan.txt⁩” deleted');
+    await versions.getByText('No earlier versions').waitFor();
+    await waitForContent('second try');
 
     await page.keyboard.press('Escape');
     await uploadFiles(page, [testFile('plan.txt', 'third')]);

@@ -15,6 +15,7 @@ const PROMPTS: Prompts = {
   promptName: unexpected,
   promptNames: unexpected,
   confirmDelete: unexpected,
+  confirmDeleteVersions: unexpected,
   resolveConflict: unexpected,
   pickFolder: unexpected,
 };

@@ -104,6 +104,7 @@ export async function createChangeScene({
       promptName: () => assert.fail('Unexpected question for a name.'),
       promptNames: () => assert.fail('Unexpected question for names.'),
       confirmDelete: async () => true,
+      confirmDeleteVersions: async () => true,
       resolveConflict: ({ name }) => assert.fail(`Unexpected question about "${name}".`),
       pickFolder: () => assert.fail('Unexpected question for a folder.'),
       ...prompts,

@@ -51,10 +51,15 @@ describe('Changes with a trash', () => {
     assert.equal(scene.undos.value.length, 2);
     scene.undos.value.at(-1)?.();
     await settle();
-    assert.deepEqual([scene.shown(), scene.shownTexts()], [['dog.txt'], ['“cat.txt” renamed to “dog.txt”']]);
+    assert.deepEqual(scene.shown(), ['dog.txt']);
+    assert.deepEqual(scene.shownTexts(), ['“cat.txt” renamed to “dog.txt”', 'Undone: “dog.txt” moved to trash']);
     scene.undos.value.at(-1)?.();
     await settle();
-    assert.deepEqual([scene.shown(), scene.shownTexts()], [['cat.txt'], []]);
+    assert.deepEqual(scene.shown(), ['cat.txt']);
+    assert.deepEqual(scene.shownTexts(), [
+      'Undone: “dog.txt” moved to trash',
+      'Undone: “cat.txt” renamed to “dog.txt”',
+    ]);
     assert.equal(scene.undos.value.length, 0);
   });
 

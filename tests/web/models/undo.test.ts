@@ -110,7 +110,8 @@ describe('Undo', () => {
         ],
       );
       assert.deepEqual([scene.undos.value.length, scene.redos.value.length], [1, 1]);
-      assert.deepEqual(scene.shownTexts(), ['“a” renamed to “b”'], 'The messages of the change have no button left.');
+      const said = ['“a” renamed to “b”', 'Undone: “b” renamed to “c”'];
+      assert.deepEqual(scene.shownTexts(), said, 'The messages of the change have no button left.');
       await redoLast(scene);
       assert.deepEqual(paths(scene), ['c', 'other']);
     });
@@ -266,15 +267,18 @@ describe('Undo', () => {
     const options = { signal: AbortSignal.timeout(60_000), onProgress: () => {}, replace: false };
     const folder = await service.createFolder('new/');
     const file = await service.upload({ ...options, file: new File(['1'], '1.txt'), folder: 'new/', name: '1.txt' });
-    offerUndo([
-      { change: folder.change, path: 'new/', removed: ['new/'], added: [] },
-      { change: file.change, path: 'new/1.txt', removed: ['new/1.txt'], added: [] },
-    ]);
+    offerUndo(
+      [
+        { change: folder.change, path: 'new/', removed: ['new/'], added: [] },
+        { change: file.change, path: 'new/1.txt', removed: ['new/1.txt'], added: [] },
+      ],
+      'Two changes',
+    );
     await undoLast(scene);
     assert.deepEqual(started, ['change-2']);
     gate.resolve();
     await settle();
-    assert.deepEqual([started, scene.shownTexts(), scene.stored.size], [['change-2', 'change-1'], [], 0]);
+    assert.deepEqual([started, scene.stored.size], [['change-2', 'change-1'], 0]);
   });
 
   it('says in one message which changes it could not undo and why, and shows their items again', async () => {
@@ -314,7 +318,25 @@ describe('Undo', () => {
     await undoLast(scene);
     scene.press('Retry');
     await settle();
-    assert.deepEqual([scene.shown(), scene.shownTexts(), [...scene.stored.keys()]], [['cat.txt'], [], ['cat.txt']]);
+    assert.deepEqual([scene.shown(), [...scene.stored.keys()]], [['cat.txt'], ['cat.txt']]);
+    assert.deepEqual(scene.shownTexts(), ['Undone: “cat.txt” renamed to “dog.txt”']);
+  });
+
+  it('names what it undid and redid, with a button for the opposite until a new change is made', async () => {
+    const scene = await createChangeScene({ files: { 'cat.txt': 'cat' } });
+    await scene.rename('cat.txt', 'dog.txt');
+    await undoLast(scene);
+    assert.deepEqual(scene.shownTexts(), ['Undone: “cat.txt” renamed to “dog.txt”']);
+    scene.press('Redo');
+    await settle();
+    assert.deepEqual([...scene.stored.keys()], ['dog.txt']);
+    assert.deepEqual(scene.shownTexts(), ['Redone: “cat.txt” renamed to “dog.txt”']);
+    scene.press('Undo');
+    await settle();
+    assert.deepEqual([...scene.stored.keys()], ['cat.txt']);
+    await scene.rename('cat.txt', 'cow.txt');
+    assert.deepEqual(scene.shownTexts(), ['“cat.txt” renamed to “cow.txt”']);
+    assert.equal(scene.redos.value.length, 0);
   });
 
   it('can be cancelled and continued', async () => {

@@ -99,6 +99,7 @@ describe('An upload whose response was lost', () => {
       scene.offered.map((changes) => changes.map(({ path }) => path)),
       [['a.txt', 'b.txt', 'c.txt'], ['d.txt']],
     );
+    assert.deepEqual(scene.descriptions, ['3 files uploaded', '1 file uploaded']);
     assert.equal(label(), 'Undo 1 upload');
   });
 

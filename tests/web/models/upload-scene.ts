@@ -73,6 +73,8 @@ export interface UploadScene {
   remove(path: string): Promise<unknown>;
   /** The changes that users can undo together. */
   readonly offered: readonly (readonly Undoable[])[];
+  /** What each of them says that the uploads did. */
+  readonly descriptions: readonly string[];
   /** The user does something other than following the uploads. */
   act(): void;
 }
@@ -105,6 +107,7 @@ export async function createUploadScene({
   if (granted) permissions.update({ prefix: shown, rights: [...granted] });
   const questions: Question[] = [];
   const offered: (readonly Undoable[])[] = [];
+  const descriptions: string[] = [];
   const isOnline = signal(true);
   let act = () => {};
   const uploads = createUploadModel(
@@ -122,8 +125,9 @@ export async function createUploadScene({
         async perform(change) {
           await change({
             context: {
-              offerUndo(changes: readonly Undoable[]) {
+              offerUndo(changes: readonly Undoable[], description: string) {
                 offered.push(changes);
+                descriptions.push(description);
                 return { label: 'Undo', run: () => {} };
               },
             },
@@ -172,6 +176,7 @@ export async function createUploadScene({
     stored: memory.files,
     questions,
     offered,
+    descriptions,
     isOnline,
     add: (added, into) =>
       void uploads.add(

@@ -10,6 +10,8 @@ export interface Prompts {
     isTaken: (name: string) => boolean,
   ): Promise<readonly { readonly entry: Entry; readonly name: string }[] | null>;
   confirmDelete(entries: readonly Entry[]): Promise<true | null>;
+  /** Asks whether to delete the earlier versions of a file with this name. */
+  confirmDeleteVersions(name: string): Promise<true | null>;
   /** Asks what to do with an item whose name is taken. */
   resolveConflict(conflict: Conflict): Promise<ConflictAnswer | null>;
   /** Asks for the destination folder of a copy or move. Rejects if the dialog can't be loaded. */

@@ -117,7 +117,7 @@ function UndoButton({ change, description }: { change: FeedChange; description: 
   const changes = useChanges();
   const { text } = useFullLanguage();
   if (!useCanBeUndone(change)) return null;
-  const undo = () => void changes.perform(({ context }) => undoLogged(context, change));
+  const undo = () => void changes.perform(({ context }) => undoLogged(context, { ...change, description }));
   return <IconButton icon="undo" label={text.activity.undo({ message: description })} onClick={undo} />;
 }
 

@@ -1,16 +1,23 @@
 import { useRef, useState } from 'preact/hooks';
+import { deleteFileVersions } from '../../model/changes/delete-versions.ts';
 import { restoreFileVersion } from '../../model/changes/restore-version.ts';
 import { parentOf } from '../../platform/paths.ts';
 import type { FileEntry, Service } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
-import { type FileVersion, listVersions, type VersionPage, versionUrl } from '../../platform/service/versions.ts';
+import {
+  deleteVersions,
+  type FileVersion,
+  listVersions,
+  type VersionPage,
+  versionUrl,
+} from '../../platform/service/versions.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
 import { clickLink } from '../actions/download.ts';
 import { Name } from '../folder/entry-parts.tsx';
-import { useChanges, usePermissions, useService, useUrls } from '../models.ts';
+import { useChanges, usePermissions, useRetention, useService, useUrls } from '../models.ts';
 import './versions.css';
 
 /** The number of versions that are loaded at first, and the factor by which "Show more" increases it. */
@@ -23,14 +30,20 @@ export function Versions({ file }: { file: FileEntry }) {
   const language = useFullLanguage();
   const { text } = language;
   const [count, setCount] = useState(FIRST_COUNT);
-  const loaded = useLoaded((signal) => readVersions(service, file.path, { count, signal }), [file.etag, count]);
+  const [revision, setRevision] = useState(0);
+  const loaded = useLoaded(
+    (signal) => readVersions(service, file.path, { count, signal }),
+    [file.etag, count, revision],
+  );
   /** Stays visible while the list loads again. */
   const last = useRef<VersionPage | undefined>(undefined);
   if (loaded.state === 'ready') last.current = loaded.value;
   return (
     <section class="versions">
       <h4>{text.versions.title}</h4>
-      {last.current && <VersionList file={file} versions={last.current.versions} />}
+      {last.current && (
+        <VersionList file={file} versions={last.current.versions} onDeleted={() => setRevision(revision + 1)} />
+      )}
       {last.current?.cursor !== undefined && (
         <Button onClick={() => setCount(count * COUNT_FACTOR)}>{text.folder.showMore}</Button>
       )}
@@ -62,15 +75,34 @@ async function readVersions(
 /** The maximum number of versions in a page of the HTTP API. */
 const MAX_PAGE = 1_000;
 
-function VersionList({ file, versions }: { file: FileEntry; versions: readonly FileVersion[] }) {
+interface VersionListProps {
+  file: FileEntry;
+  versions: readonly FileVersion[];
+  onDeleted: () => void;
+}
+
+function VersionList({ file, versions, onDeleted }: VersionListProps) {
   const { text } = useFullLanguage();
+  const { trash } = useRetention();
+  const permissions = usePermissions();
+  const changes = useChanges();
   if (versions.length === 0) return <p class="secondary">{text.versions.none}</p>;
+  // A store whose trash has no expiry, such as a branch, keeps all versions.
+  const canDelete = trash?.days !== null && permissions.allowsIn(parentOf(file.path), 'manage');
+  const remove = () =>
+    void changes.perform(async ({ context }) => {
+      await deleteFileVersions(context, file);
+      onDeleted();
+    });
   return (
-    <ul>
-      {versions.map((version) => (
-        <Version key={version.id} file={file} version={version} />
-      ))}
-    </ul>
+    <>
+      <ul>
+        {versions.map((version) => (
+          <Version key={version.id} file={file} version={version} />
+        ))}
+      </ul>
+      {canDelete && <Button onClick={remove}>{text.versions.deleteAll}</Button>}
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import { askAboutConflict } from './conflict-dialog.tsx';
 import { confirmDelete } from './delete-dialog.tsx';
 import { askForFolderName } from './new-folder-dialog.tsx';
 
-/** Creates prompts that open dialogs. The folder picker is loaded when it is needed. */
+/** Creates prompts that open dialogs. Rare ones are loaded when they are needed. */
 export function createDialogPrompts(dialogs: Dialogs): Prompts {
   return {
     async promptName(parent) {
@@ -17,6 +17,10 @@ export function createDialogPrompts(dialogs: Dialogs): Prompts {
       return askForNewNames(dialogs, entries, isTaken);
     },
     confirmDelete: (entries) => confirmDelete(dialogs, entries),
+    async confirmDeleteVersions(name) {
+      const { confirmDeleteVersions } = await import('./delete-versions-dialog.tsx');
+      return confirmDeleteVersions(dialogs, name);
+    },
     resolveConflict: (conflict) => askAboutConflict(dialogs, conflict),
     async pickFolder(transfer) {
       const { pickFolder } = await import('./folder-picker.tsx');

@@ -72,9 +72,9 @@ export interface Undoable {
 export interface ChangeContext extends BaseContext {
   /**
    * Makes changes undoable by Ctrl+Z, and by the returned button of their message. They are undone together, the last one
-   * first. Returns undefined if none can be undone.
+   * first. Returns undefined if none can be undone. `description` says what they did, such as “3 files uploaded”.
    */
-  readonly offerUndo: (changes: readonly Undoable[]) => Message['action'];
+  readonly offerUndo: (changes: readonly Undoable[], description: string) => Message['action'];
   /**
    * Makes a change that Ctrl+Z also undoes while it is in progress: once it has ended, and without undoing the change before it. The
    * change calls the `offerUndo` that it gets.

@@ -47,7 +47,7 @@ export function createChangeModel(options: ChangesOptions, state: ChangesState, 
   const base = createChangeContext(options, prompts, state);
   const shared: ChangeContext = {
     ...base,
-    offerUndo: (changes) => offerUndo(base, changes),
+    offerUndo: (changes, description) => offerUndo(base, changes, description),
     trackChange: (change) => trackChange(base, change),
   };
   const context = { ...shared, ...state, transfers: new RetryableTransfers(shared) };

@@ -38,11 +38,11 @@ async function create(context: ChangeContext, path: string): Promise<boolean> {
     });
     pending.commit();
     // Undoing it deletes the folder.
+    const said = language.value.text.changes.created({ name: nameOf(path) });
     if (permissions.allowsIn(parentOf(path), 'manage')) {
-      context.offerUndo([{ change, path, removed: [path], added: [] }]);
+      context.offerUndo([{ change, path, removed: [path], added: [] }], said);
     }
-    const { text } = language.value;
-    messages.announce(text.changes.created({ name: nameOf(path) }));
+    messages.announce(said);
     return true;
   } catch (error) {
     pending.rollback();

@@ -83,7 +83,8 @@ function report(context: ChangeContext, outcome: Outcome<Entry, Changed>, kind: 
     removed: [],
     added: [item],
   }));
-  const action = kind === 'trash' && canRestore ? context.offerUndo(undoable) : undefined;
+  const said = (kind === 'trash' ? changes.movedToTrash : changes.deleted)(subjectOf(pathsOf(removed)));
+  const action = kind === 'trash' && canRestore ? context.offerUndo(undoable, said) : undefined;
   if (interrupted.length + notStarted.length > 0) {
     const detail = interrupted.map(({ path }) => changes.partlyDeleted({ name: nameOf(path) })).join('\n');
     messages.show({
@@ -93,8 +94,7 @@ function report(context: ChangeContext, outcome: Outcome<Entry, Changed>, kind: 
       action,
     });
   } else if (removed.length > 0) {
-    const said = kind === 'trash' ? changes.movedToTrash : changes.deleted;
-    messages.show({ kind: 'done', text: said(subjectOf(pathsOf(removed))), action });
+    messages.show({ kind: 'done', text: said, action });
   }
   if (failed.length === 0) return;
   const items = failed.map(({ item }) => item);

@@ -86,13 +86,9 @@ async function renameAll(context: RenameContext, newNames: readonly NewName[]): 
         added: [{ ...entry, path }],
       })),
   ];
-  const action = undoable.length > 0 ? context.offerUndo(undoable) : undefined;
   if (done.length > 0) {
-    messages.show({
-      kind: 'done',
-      text: text.changes.renamedSeveral({ count: done.length, all: items.length }),
-      action,
-    });
+    const said = text.changes.renamedSeveral({ count: done.length, all: items.length });
+    messages.show({ kind: 'done', text: said, action: context.offerUndo(undoable, said) });
   }
   if (failed.length === 0) return;
   const { reasonOf } = language.value;

@@ -37,7 +37,7 @@ async function renameAndReport(context: RenameContext, entry: Entry, newName: st
   } else if (!(result instanceof ServiceError)) {
     const { path, change } = result;
     const said = text.changes.renamed({ before: entry.name, name: nameOf(path) });
-    const action = context.offerUndo([{ change, path, removed: [path], added: [entry] }]);
+    const action = context.offerUndo([{ change, path, removed: [path], added: [entry] }], said);
     messages.show({ kind: 'done', text: said, action });
   } else if (!isNameRejected(result) || !reopen(context, rejectedName(context, entry, newName, result))) {
     const said = text.changes.notRenamed({ name: entry.name });

@@ -18,8 +18,9 @@ async function restoreAndReport(context: ChangeContext, { path, name }: FileEntr
   context.refresh([parentOf(path)]);
   const { text, reasonOf } = language.value;
   for (const { result } of done) {
-    const action = context.offerUndo([{ change: result.change, path, removed: [], added: [] }]);
-    messages.show({ kind: 'done', text: text.versions.restored({ name }), action });
+    const said = text.versions.restored({ name });
+    const action = context.offerUndo([{ change: result.change, path, removed: [], added: [] }], said);
+    messages.show({ kind: 'done', text: said, action });
   }
   for (const { error } of failed) {
     messages.show({ kind: 'error', text: text.changes.notRestored({ count: 1, name }), detail: reasonOf(error) });

@@ -35,7 +35,7 @@ async function rotateAndReport(context: ChangeContext, entry: FileEntry, turns: 
   if (first) {
     const { etag, size, change } = first.result;
     folder.apply({ removed: [], added: [{ ...entry, etag, size }] });
-    context.offerUndo([{ change, path, removed: [], added: [] }]);
+    context.offerUndo([{ change, path, removed: [], added: [] }], language.value.text.changes.rotated({ name }));
   }
   for (const { error } of failed) {
     const detail = failure.reason ?? language.value.reasonOf(error);

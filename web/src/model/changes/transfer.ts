@@ -215,13 +215,16 @@ function report(context: TransferContext, kind: TransferKind, outcome: ReportedO
   const { text } = language.value;
   const { transferred, skipped, failed, interrupted, notStarted } = outcome;
   const all = transferred.length + failed.length + interrupted.length + notStarted.length;
-  const action = undoAction(context, kind, outcome, target);
+  const subject = subjectOf(pathsOf(transferred.map(({ item }) => item)));
+  const said = (kind === 'copy' ? text.changes.copied : text.changes.moved)({
+    ...subject,
+    folder: folderName(target, text),
+  });
+  const action = undoAction(context, kind, outcome, target, said);
   if (interrupted.length + notStarted.length > 0) {
     messages.show({ kind: 'done', ...describeCancelled(kind, outcome, all + skipped.length, text), action });
   } else if (transferred.length > 0) {
-    const subject = subjectOf(pathsOf(transferred.map(({ item }) => item)));
-    const said = kind === 'copy' ? text.changes.copied : text.changes.moved;
-    messages.show({ kind: 'done', text: said({ ...subject, folder: folderName(target, text) }), action });
+    messages.show({ kind: 'done', text: said, action });
   }
   if (failed.length === 0) return;
   const items = failed.map(({ item }) => item);
@@ -235,7 +238,13 @@ function report(context: TransferContext, kind: TransferKind, outcome: ReportedO
 }
 
 /** Returns the button that undoes the change; undefined without a trash or the permissions that this needs. */
-function undoAction(context: TransferContext, kind: TransferKind, { transferred }: TransferOutcome, target: string) {
+function undoAction(
+  context: TransferContext,
+  kind: TransferKind,
+  { transferred }: TransferOutcome,
+  target: string,
+  said: string,
+) {
   const { permissions, hasTrash } = context;
   const hasReplaced = transferred.some((one) => one.hasReplaced);
   const mayWrite = (folder: string) => permissions.allowsIn(folder, 'write');
@@ -249,7 +258,12 @@ function undoAction(context: TransferContext, kind: TransferKind, { transferred 
     (!hasReplaced || mayWrite(target)) &&
     (kind === 'copy' ||
       (permissions.allowsIn(target, 'read') && transferred.every(({ item }) => mayWrite(parentOf(item.path)))));
-  return isAllowed ? context.offerUndo(transferred.map((one) => undoableOf(kind, one))) : undefined;
+  return isAllowed
+    ? context.offerUndo(
+        transferred.map((one) => undoableOf(kind, one)),
+        said,
+      )
+    : undefined;
 }
 
 function undoableOf(kind: TransferKind, { item, path, change, hasReplaced }: TransferOutcome['transferred'][number]) {

@@ -8,6 +8,8 @@ interface LoggedChange {
   readonly id: string;
   readonly path: string;
   readonly from?: string | undefined;
+  /** What the change did, as text. */
+  readonly description: string;
 }
 
 /** Undoes a change. Shows a message with a button that redoes it, or with the reason why it can't be undone. */
@@ -15,7 +17,7 @@ export function undoLogged(context: ChangeContext, change: LoggedChange): Promis
   return context.trackChange((offerUndo) => undoAndReport({ ...context, offerUndo }, change));
 }
 
-async function undoAndReport(context: ChangeContext, { id, path, from }: LoggedChange): Promise<void> {
+async function undoAndReport(context: ChangeContext, { id, path, from, description }: LoggedChange): Promise<void> {
   const { service, messages, operations, language, trashChanges } = context;
   const paths = from === undefined ? [path] : [path, from];
   const { done, failed } = await operations.perform([{ path }], {
@@ -28,8 +30,9 @@ async function undoAndReport(context: ChangeContext, { id, path, from }: LoggedC
   const { text } = language.value;
   for (const { result: undone } of done) {
     // Undoing the undo redoes the change.
-    const action = context.offerUndo([{ change: undone, path, removed: [], added: [] }]);
-    messages.show({ kind: 'done', text: text.changes.undone, action });
+    const said = text.changes.undone({ message: description });
+    const action = context.offerUndo([{ change: undone, path, removed: [], added: [] }], said);
+    messages.show({ kind: 'done', text: said, action });
   }
   for (const { error } of failed) {
     messages.show({

@@ -18,11 +18,19 @@ import { subjectOf } from './change-texts.ts';
 import type { Failed, ItemContext } from './operations.ts';
 
 /** See `ChangeContext.offerUndo`. */
-export function offerUndo(context: BaseContext, changes: readonly Undoable[], place?: Place): Message['action'] {
+export function offerUndo(
+  context: BaseContext,
+  changes: readonly Undoable[],
+  description: string,
+  place?: Place,
+): Message['action'] {
   if (changes.every(({ change }) => change === undefined)) return undefined;
   // After a new change, a redo would change a state that the user no longer expects.
+  for (const { id, action } of context.messages.shown.value) {
+    if (action && context.redos.value.includes(action.run)) context.messages.dismiss(id);
+  }
   context.redos.value = [];
-  return place ? place.offer(changes) : offerReversal(context, 'undo', changes).action;
+  return place ? place.offer(changes, description) : offerReversal(context, 'undo', changes, description).action;
 }
 
 /** See `ChangeContext.trackChange`. */
@@ -32,7 +40,7 @@ export async function trackChange<Result>(
 ): Promise<Result> {
   const place = takePlace(context, 'undo');
   try {
-    return await change((changes) => offerUndo(context, changes, place));
+    return await change((changes, description) => offerUndo(context, changes, description, place));
   } finally {
     place.end();
   }
@@ -47,7 +55,7 @@ const MAX_UNDOS = 100;
 /** The place of a change among the undos or redos, from its start to its end. */
 interface Place {
   /** Offers to undo the change, or undoes it at once if the user asked for that while the change was in progress. */
-  offer(changes: readonly Undoable[]): Message['action'];
+  offer(changes: readonly Undoable[], description: string): Message['action'];
   /** The change has ended. Without an offer, it can't be undone. */
   end(): void;
 }
@@ -84,8 +92,8 @@ function takePlace(context: BaseContext, direction: Direction): Place {
   };
   own.value = [...own.value, run];
   return {
-    offer(changes) {
-      const { action, start } = offerReversal(context, direction, changes, run);
+    offer(changes, description) {
+      const { action, start } = offerReversal(context, direction, changes, description, run);
       resolve(start);
       return action;
     },
@@ -100,8 +108,17 @@ const listOf = ({ undos, redos }: BaseContext, direction: Direction): Undos => (
 
 const without = <Value>(values: readonly Value[], value: Value) => values.filter((other) => other !== value);
 
-/** Offers to reverse changes. `place` is the function that it replaces; by default, it is the last one. */
-function offerReversal(context: BaseContext, direction: Direction, changes: readonly Undoable[], place?: () => void) {
+/**
+ * Offers to reverse changes. `description` says what they did. `place` is the function that it replaces; by default, it is
+ * the last one.
+ */
+function offerReversal(
+  context: BaseContext,
+  direction: Direction,
+  changes: readonly Undoable[],
+  description: string,
+  place?: () => void,
+) {
   const { messages, language, undoQueue } = context;
   const offered = listOf(context, direction);
   const start = () => {
@@ -109,13 +126,13 @@ function offerReversal(context: BaseContext, direction: Direction, changes: read
     // After Ctrl+Z, the button of the message would undo the change a second time.
     const shown = messages.shown.value.find((message) => message.action === action);
     if (shown) messages.dismiss(shown.id);
-    void reverse(context, direction, changes);
+    void reverse(context, direction, changes, description);
   };
   const run = () => {
     offered.value = without(offered.value, run);
     undoQueue.start(start);
   };
-  const action = { label: language.value.text.controls.undo, run };
+  const action = { label: language.value.text.actions[direction], run };
   const isPlaced = place !== undefined && offered.value.includes(place);
   offered.value = isPlaced
     ? offered.value.map((other) => (other === place ? run : other))
@@ -124,7 +141,12 @@ function offerReversal(context: BaseContext, direction: Direction, changes: read
 }
 
 /** Shows the state before the changes at once, sends the requests, and shows again what could not be undone. */
-async function reverse(context: BaseContext, direction: Direction, changes: readonly Undoable[]): Promise<void> {
+async function reverse(
+  context: BaseContext,
+  direction: Direction,
+  changes: readonly Undoable[],
+  description: string,
+): Promise<void> {
   const place = takePlace(context, direction === 'undo' ? 'redo' : 'undo');
   const { folder, clipboard, operations, messages, language, trashChanges } = context;
   const items = changes.toReversed();
@@ -159,18 +181,21 @@ async function reverse(context: BaseContext, direction: Direction, changes: read
   context.refresh([...paths, ...removed, ...added].map(parentOf), removed);
 
   const opposite = done.map(({ item, result }) => oppositeOf(item, result, known));
-  if (done.length > 0) messages.announce(direction === 'undo' ? texts.undone : texts.redone);
-  if (opposite.some(({ change }) => change !== undefined)) {
-    // In the order in which they were done: the last one is reversed first.
-    place.offer(opposite);
-  }
+  // In the order in which they were done: the last one is reversed first.
+  const isKnown = opposite.some(({ change }) => change !== undefined);
+  const action = isKnown ? place.offer(opposite, description) : undefined;
   place.end();
+  if (done.length === items.length) {
+    const describeEnd = direction === 'undo' ? texts.undone : texts.redone;
+    messages.show({ kind: 'done', text: describeEnd({ message: description }), action });
+  }
   const cancelled = [...interrupted, ...notStarted].toReversed();
   if (cancelled.length > 0) {
     const text = texts.undoCancelled({ count: done.length, all: items.length });
-    messages.show({ kind: 'done', text, action: offerReversal(context, direction, cancelled).action });
+    messages.show({ kind: 'done', text, action: offerReversal(context, direction, cancelled, description).action });
   }
-  if (failed.length > 0) reportFailed(context, direction, failed, items.length);
+  if (failed.length > 0)
+    reportFailed(context, failed, items.length, (retries) => void reverse(context, direction, retries, description));
 }
 
 /** Returns the new paths of the items that the undo moves or renames. */
@@ -228,9 +253,9 @@ const MAX_NAMED = 5;
 /** Shows which changes could not be undone, and why. */
 function reportFailed(
   context: BaseContext,
-  direction: Direction,
   failed: readonly Failed<Undoable>[],
   all: number,
+  retry: (changes: readonly Undoable[]) => void,
 ): void {
   const { messages, language } = context;
   const { text, reasonOf } = language.value;
@@ -249,7 +274,7 @@ function reportFailed(
         ? reasonOf(only.error)
         : [...named, ...(more > 0 ? [changes.more({ count: more })] : [])].join('\n'),
     action: failed.some(({ error }) => canRetry(error))
-      ? { label: controls.retry, run: () => void reverse(context, direction, retriesOf(failed)) }
+      ? { label: controls.retry, run: () => retry(retriesOf(failed)) }
       : undefined,
   });
 }

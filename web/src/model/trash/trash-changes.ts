@@ -55,14 +55,18 @@ async function restoreAndReport(
     reportFailed(context, failed, items.length, { one: changes.notRestored, some: changes.someNotRestored });
   const [first] = restored;
   if (first) {
+    const said = changes.restored(subjectOf(restored.map(({ path }) => path)));
     messages.show({
       kind: 'done',
-      text: changes.restored(subjectOf(restored.map(({ path }) => path))),
+      text: said,
       action: { label: trash.showInFolder, run: () => showInFolder(first.path) },
     });
     // Undoing it deletes the items again.
     if (restored.every(({ path }) => permissions.allowsIn(parentOf(path), 'manage'))) {
-      context.offerUndo(restored.map(({ change, path }) => ({ change, path, removed: [path], added: [] })));
+      context.offerUndo(
+        restored.map(({ change, path }) => ({ change, path, removed: [path], added: [] })),
+        said,
+      );
     }
   }
   return restored.map(({ item }) => item);

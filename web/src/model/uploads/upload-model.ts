@@ -164,9 +164,11 @@ export function createUploadModel(
     if (stored.length === 0 || !isAllowed) return;
     const current = run;
     void changes.perform(async ({ context }) => {
-      const action = context.offerUndo(stored);
+      const count = stored.length;
+      const { uploads } = language.value.text;
+      const action = context.offerUndo(stored, uploads.done({ count }));
       if (!action || current !== run) return;
-      undo.value = { ...action, label: language.value.text.uploads.undo({ count: stored.length }) };
+      undo.value = { ...action, label: uploads.undo({ count }) };
     });
   };
   /** The folder in which to highlight the items at the end; null once the user does something else. */

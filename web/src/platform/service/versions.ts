@@ -28,6 +28,11 @@ export function restoreVersion(service: Sender, path: string, version: string): 
   return service.send(`-/versions/${escapePath(path)}`, { method: 'POST', body: { version } });
 }
 
+/** Deletes all versions of a file permanently. Its current content stays. */
+export function deleteVersions(service: Sender, path: string): Promise<unknown> {
+  return service.send(`-/versions/${escapePath(path)}`, { method: 'DELETE' });
+}
+
 /** Returns the URL of the content of a version. With `isDownload`, the browser saves it. */
 export function versionUrl(urls: Urls, path: string, version: string, isDownload: boolean): string {
   return urls.endpoint(`file/${escapePath(path)}`, { version, ...(isDownload && { download: '1' }) });

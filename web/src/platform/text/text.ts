@@ -558,8 +558,8 @@ export interface LazyText {
     readonly moveIncomplete: (parameters: { name: string }) => string;
     readonly partlyDeleted: (parameters: { name: string }) => string;
     readonly undoWaits: string;
-    readonly undone: string;
-    readonly redone: string;
+    readonly undone: (parameters: { message: string }) => string;
+    readonly redone: (parameters: { message: string }) => string;
     readonly notUndone: (parameters: { count: number; name: string }) => string;
     readonly someNotUndone: (parameters: { count: number; all: number }) => string;
     readonly reasonFor: (parameters: { name: string; reason: string }) => string;
@@ -589,6 +589,7 @@ export interface LazyText {
     readonly notRestored: (parameters: { count: number; name: string }) => string;
     readonly someNotRestored: (parameters: { count: number; all: number }) => string;
     readonly rotating: (parameters: { name: string }) => string;
+    readonly rotated: (parameters: { name: string }) => string;
     readonly notRotated: (parameters: { name: string }) => string;
     readonly notRotatable: string;
     readonly renamingSeveral: (parameters: { count: number }) => string;
@@ -622,6 +623,11 @@ export interface LazyText {
     readonly more: (parameters: { time: string }) => string;
     readonly restored: (parameters: { name: string }) => string;
     readonly loadFailed: string;
+    readonly deleteAll: string;
+    readonly deleteTitle: (parameters: { name: string }) => string;
+    readonly deleteHint: string;
+    readonly deleted: (parameters: { name: string }) => string;
+    readonly notDeleted: (parameters: { name: string }) => string;
   };
   readonly activity: {
     readonly title: string;
