@@ -551,6 +551,10 @@ export class GuardedFiles implements Files {
     return this.#files.isSizeCertain(file);
   }
 
+  maxPathBytes() {
+    return this.#files.maxPathBytes();
+  }
+
   #requireRestorable(action: string, path: FilePath | FolderPath, to: FilePath | FolderPath): void {
     this.#checks.requireThroughout('write', action, path);
     // The content becomes readable at another path, as by a move.

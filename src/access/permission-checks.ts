@@ -6,6 +6,7 @@ import {
   type FolderPath,
   foundFolder,
   isFolder,
+  MAX_PATH_BYTES,
   nameOf,
   parentOf,
   ROOT,
@@ -188,7 +189,7 @@ export class PermissionChecks {
   requireVisibleName(action: string, path: Path): void {
     if (isFolder(path)) return;
     // Undefined if the name is too long for a folder: no grant can name it.
-    const folder = foundFolder(parentOf(path), nameOf(path));
+    const folder = foundFolder(parentOf(path), nameOf(path), MAX_PATH_BYTES);
     if (folder !== undefined && !this.policy.isVisible(this.user, folder)) this.refuse(action, path, VERBS.write);
   }
 

@@ -223,6 +223,10 @@ export class LockableFiles implements Required<Files> {
     return this.#files.isSizeCertain(...args);
   }
 
+  maxPathBytes() {
+    return this.#files.maxPathBytes();
+  }
+
   /**
    * Returns an upload that fails if its destination is locked. A body can take hours to arrive, however small it is, so the
    * lock is checked again after it.

@@ -1,6 +1,6 @@
 import { concurrently } from '../concurrency/concurrently.ts';
 import { exists, isStoreError, undefinedIfNotFound } from '../model/error.ts';
-import { type FilePath, type FolderPath, rebase, withoutSlash } from '../model/path.ts';
+import { type FilePath, type FolderPath, MAX_KEY_BYTES, rebase, withoutSlash } from '../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Keeping, Replacing, Store } from '../model/store.ts';
 import { alreadyExists, inconsistentStore, versionReplaced } from '../model/store-errors.ts';
 import type { ItemTree, Removal } from './item-tree.ts';
@@ -53,6 +53,9 @@ export async function moveFile(
   await store.remove(from, { ...options, ifMatch: source.etag });
 }
 
+/** Returns the maximum length of a path in a store in UTF-8 bytes. */
+export const maxPathBytesOf = (store: Pick<Store, 'maxPathBytes'>): number => store.maxPathBytes?.() ?? MAX_KEY_BYTES;
+
 /** Returns whether two entries are files with the same content. */
 export function isSameFile(left: Entry | undefined, right: Entry | undefined): boolean {
   return left?.kind === 'file' && right?.kind === 'file' && left.size === right.size && left.etag === right.etag;
@@ -103,6 +106,10 @@ export class FallbackTree implements ItemTree<EntryItem> {
     this.#store = store;
   }
 
+  get maxPathBytes(): number {
+    return maxPathBytesOf(this.#store);
+  }
+
   async requireFolder(folder: FolderPath, { signal }: Cancellable): Promise<void> {
     await this.#store.list(folder, { signal, limit: 1 });
   }
@@ -141,7 +148,7 @@ export class FallbackTree implements ItemTree<EntryItem> {
     { from, to }: { from: FolderPath; to: FolderPath },
     options: Replacing & Cancellable,
   ): Promise<void> {
-    const path = rebase<FilePath | FolderPath>(source.path, from, to);
+    const path = rebase<FilePath | FolderPath>(source.path, from, to, this.maxPathBytes);
     try {
       await this.#copyTo(path, source, options);
     } catch (error) {

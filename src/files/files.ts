@@ -11,6 +11,7 @@ import {
   nameOf,
   parentOf,
   ROOT,
+  requireLength,
 } from '../model/path.ts';
 import {
   type Cancellable,
@@ -25,7 +26,7 @@ import {
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
 import { removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
-import { copyFile, moveFile } from './fallbacks.ts';
+import { copyFile, maxPathBytesOf, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
 import { requireFewNewParents } from './new-folders.ts';
@@ -119,6 +120,8 @@ export interface Files extends TrashOperations, VersionOperations {
   isPrivileged(file: FilePath): boolean;
   /** Returns whether the size of a file in a listing is that of its content (`Store.isSizeCertain`). */
   isSizeCertain(file: FileEntry): boolean;
+  /** Returns the maximum length of a path in UTF-8 bytes (`Store.maxPathBytes`). */
+  maxPathBytes(): number;
 }
 
 export function createFiles(store: Store, options: FilesOptions): Files {
@@ -137,8 +140,11 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     await folders.moveFolder(from, to, { ...move, keep });
   };
 
-  const requireParents = (path: FilePath | FolderPath) =>
-    requireFewNewParents(path, (folder) => folderExists(store, folder));
+  const maxPathBytes = maxPathBytesOf(store);
+  const requireParents = async (path: FilePath | FolderPath) => {
+    requireLength(path, maxPathBytes);
+    await requireFewNewParents(path, (folder) => folderExists(store, folder));
+  };
 
   return {
     ...createTrashOperations(store),
@@ -222,6 +228,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     quota: () => store.quota?.(),
     isPrivileged: (file) => store.isPrivileged?.(file) ?? false,
     isSizeCertain: (file) => store.isSizeCertain?.(file) ?? true,
+    maxPathBytes: () => maxPathBytes,
   };
 }
 

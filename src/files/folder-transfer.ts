@@ -106,7 +106,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     if (!mayBeTooLong && !this.#tree.walkStrictly) return;
     const items = this.#tree.walkStrictly?.(this.#from, { signal }) ?? this.#tree.walk(this.#from, { signal });
     for await (const item of items) {
-      rebase((this.#from + this.#relativePath(item)) as FolderPath, this.#from, this.#to);
+      rebase((this.#from + this.#relativePath(item)) as FolderPath, this.#from, this.#to, this.#tree.maxPathBytes);
     }
   }
 

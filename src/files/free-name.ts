@@ -6,12 +6,13 @@ import {
   type FilePath,
   type FolderPath,
   isFolder,
-  MAX_PATH_BYTES,
   nameOf,
   parentOf,
   ROOT,
 } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
+import { maxPathBytesOf } from './fallbacks.ts';
+import type { Files } from './files.ts';
 
 /**
  * Calls `create` with `wanted`, and then with numbered names, until one is free. `create` must not replace anything.
@@ -23,7 +24,7 @@ export async function withFreeName<Path extends FilePath | FolderPath, Result>(
   create: (path: Path) => Promise<Result>,
 ): Promise<Result> {
   let taken: unknown;
-  for (const path of numberedPaths(wanted)) {
+  for (const path of numberedPaths(wanted, maxPathBytesOf(store))) {
     try {
       return await create(path);
     } catch (error) {
@@ -40,19 +41,20 @@ export async function withFreeName<Path extends FilePath | FolderPath, Result>(
  * whether or not it needs one.
  */
 export async function withFreeFolders(
-  store: Pick<Store, 'stat'>,
+  files: Pick<Files, 'stat' | 'maxPathBytes'>,
   { root, wanted }: { readonly root: FolderPath; readonly wanted: FilePath },
 ): Promise<FilePath> {
   const names = wanted.split('/');
-  if (Buffer.byteLength(root + wanted) + names.length * MAX_NUMBER_BYTES > MAX_PATH_BYTES) {
+  const maxPathBytes = files.maxPathBytes();
+  if (Buffer.byteLength(root + wanted) + names.length * MAX_NUMBER_BYTES > maxPathBytes) {
     throw new StoreError('path-too-long', `The path ${quoted(wanted)} is too long.`);
   }
   let free = ROOT;
   for (const name of names.slice(0, -1)) {
-    for (const folder of numberedPaths(childFolder(free, name))) {
+    for (const folder of numberedPaths(childFolder(free, name), maxPathBytes)) {
       free = folder;
       const file = (root + childFile(parentOf(folder), nameOf(folder))) as FilePath;
-      if (!(await exists(store.stat(file)))) break;
+      if (!(await exists(files.stat(file)))) break;
     }
   }
   return childFile(free, nameOf(wanted));

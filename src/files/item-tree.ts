@@ -8,6 +8,8 @@ import type { Cancellable, Replacing } from '../model/store.ts';
 export interface ItemTree<Item extends { readonly size: number }> {
   /** Maximum number of items that are copied or checked in parallel. */
   readonly concurrency: number;
+  /** Maximum length of a path in UTF-8 bytes. */
+  readonly maxPathBytes: number;
   /**
    * Whether folders contain their items. If true, a folder is created before its items, because another entry can
    * have its name, and removed after them. If false, folders are items like files.

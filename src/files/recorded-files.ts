@@ -300,6 +300,10 @@ export class RecordedFiles implements Required<Files> {
     return this.#files.isSizeCertain(...args);
   }
 
+  maxPathBytes() {
+    return this.#files.maxPathBytes();
+  }
+
   /**
    * Runs an operation and records its change. After an error, records the folders of `affected` instead, unless
    * `isUnchangedAfter` the error.

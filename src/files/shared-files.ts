@@ -1,6 +1,6 @@
 import { isStoreError, quoted, StoreError, type StoreErrorCode } from '../model/error.ts';
 import { invalidCursor } from '../model/page.ts';
-import { type FilePath, type FolderPath, MAX_PATH_BYTES, ROOT } from '../model/path.ts';
+import { type FilePath, type FolderPath, isTooLong, ROOT } from '../model/path.ts';
 import type { Cancellable, Content, Entry, FileEntry } from '../model/store.ts';
 import { notFound } from '../model/store-errors.ts';
 import type { DownloadGrant } from '../model/url-signer.ts';
@@ -229,6 +229,10 @@ export class SharedFiles implements Required<Files> {
     return this.#files.isSizeCertain({ ...file, path: (this.#options.folder + file.path) as FilePath });
   }
 
+  maxPathBytes() {
+    return this.#files.maxPathBytes() - Buffer.byteLength(this.#options.folder);
+  }
+
   /** Returns the entry of the only file, which is all that its root lists. */
   async #findOnly(folder: FolderPath, name: string, options: Cancellable): Promise<Entry> {
     if (folder !== ROOT) throw notFound(folder);
@@ -248,7 +252,7 @@ export class SharedFiles implements Required<Files> {
   }
 
   #isTooLong(path: FilePath | FolderPath): boolean {
-    return Buffer.byteLength(this.#options.folder + path) > MAX_PATH_BYTES;
+    return isTooLong(this.#options.folder + path, this.#files.maxPathBytes());
   }
 
   /** Rejects the root, which is an ordinary folder of the store. */

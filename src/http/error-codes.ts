@@ -366,7 +366,7 @@ const STORE_ERRORS: Readonly<
     action: 'Correct the path. See [Paths](http-api.md#paths).',
   },
   'path-too-long': {
-    meaning: 'The path is longer than 1,024 bytes, or one of its names is longer than the store allows.',
+    meaning: 'The path, or one of its names, is longer than the store allows.',
     action: 'Shorten the name, or use fewer nested folders.',
   },
   'unsupported-name': {

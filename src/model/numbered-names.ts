@@ -5,9 +5,9 @@ import {
   type FilePath,
   type FolderPath,
   isFolder,
-  MAX_PATH_BYTES,
   nameOf,
   parentOf,
+  requireLength,
 } from './path.ts';
 
 /** Maximum number of consecutive numbers to try. */
@@ -25,9 +25,9 @@ const MAX_NAME_BYTES = 255;
 /**
  * Yields a path, and then the paths with a number in the name: `cat.jpg`, `cat (2).jpg`, `cat (3).jpg`. The names are
  * those of the web UI (`freeName` in `web/src/platform/paths.ts`). After 100 numbers, the next ones are random. A long
- * name is shortened before its number. Throws `path-too-long` if the number does not fit into the path.
+ * name is shortened before its number. Throws `path-too-long` if the number does not fit into `maxPathBytes`.
  */
-export function* numberedPaths<Path extends FilePath | FolderPath>(path: Path): Generator<Path> {
+export function* numberedPaths<Path extends FilePath | FolderPath>(path: Path, maxPathBytes: number): Generator<Path> {
   yield path;
   const { stem, extension } = isFolder(path) ? { stem: nameOf(path), extension: '' } : splitName(nameOf(path));
   const numbered = /^(?<base>.*) \((?<number>\d{1,6})\)$/s.exec(stem)?.groups;
@@ -35,11 +35,13 @@ export function* numberedPaths<Path extends FilePath | FolderPath>(path: Path): 
   const first = Number(numbered?.['number'] ?? 1) + 1;
   const toChild = isFolder(path) ? childFolder : childFile;
   const parent = parentOf(path);
-  const bytesLeft = MAX_PATH_BYTES - Buffer.byteLength(parent) - (isFolder(path) ? 1 : 0);
+  const bytesLeft = maxPathBytes - Buffer.byteLength(parent) - (isFolder(path) ? 1 : 0);
   const maxBytes = Math.min(bytesLeft, Math.max(MAX_NAME_BYTES, Buffer.byteLength(nameOf(path))));
   for (const number of numbersFrom(first)) {
     const end = ` (${number})${extension}`;
-    yield toChild(parent, `${truncate(base, maxBytes - Buffer.byteLength(end))}${end}`) as Path;
+    const numberedPath = toChild(parent, `${truncate(base, maxBytes - Buffer.byteLength(end))}${end}`);
+    requireLength(numberedPath, maxPathBytes);
+    yield numberedPath as Path;
   }
 }
 

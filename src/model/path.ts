@@ -11,8 +11,14 @@ export type FolderPath = string & { readonly [kind]: 'folder' };
 /** The root folder. */
 export const ROOT = '' as FolderPath;
 
-/** Maximum length of a path in UTF-8 bytes, including the trailing `/` of a folder. This is the limit of an S3 key. */
-export const MAX_PATH_BYTES = 1024;
+/**
+ * Maximum length of any path in UTF-8 bytes, including the trailing `/` of a folder. This is PATH_MAX of Linux. Stores have
+ * lower limits: `Store.maxPathBytes`.
+ */
+export const MAX_PATH_BYTES = 4096;
+
+/** The limit of stores that name no other one. This is the limit of an S3 key. */
+export const MAX_KEY_BYTES = 1024;
 
 /**
  * Parses a file path. One leading `/` stands for the root and is removed; nothing else is normalized. Throws
@@ -54,21 +60,21 @@ export function childFolder(folder: FolderPath, name: string): FolderPath {
 }
 
 /**
- * Returns the path of a file that a backend lists in `folder`; undefined if it is not a valid path. Listings omit
- * entries with such names.
+ * Returns the path of a file that a backend lists in `folder`; undefined if it is not a valid path of at most `maxBytes`.
+ * Listings omit entries with such names.
  */
-export function foundFile(folder: FolderPath, name: string): FilePath | undefined {
-  return isNameable(folder + name, name) ? ((folder + name) as FilePath) : undefined;
+export function foundFile(folder: FolderPath, name: string, maxBytes: number): FilePath | undefined {
+  return isNameable(folder + name, name, maxBytes) ? ((folder + name) as FilePath) : undefined;
 }
 
-/** Returns the path of a folder that a backend lists in `folder`; undefined if it is not a valid path. */
-export function foundFolder(folder: FolderPath, name: string): FolderPath | undefined {
-  return isNameable(`${folder}${name}/`, name) ? (`${folder}${name}/` as FolderPath) : undefined;
+/** Returns the path of a folder that a backend lists in `folder`; undefined like `foundFile`. */
+export function foundFolder(folder: FolderPath, name: string, maxBytes: number): FolderPath | undefined {
+  return isNameable(`${folder}${name}/`, name, maxBytes) ? (`${folder}${name}/` as FolderPath) : undefined;
 }
 
-/** Returns the file path for a full path from a backend; undefined if it is not valid. */
-export function foundPath(path: string): FilePath | undefined {
-  return isNameable(path, path) ? (path as FilePath) : undefined;
+/** Returns the file path for a full path from a backend; undefined like `foundFile`. */
+export function foundPath(path: string, maxBytes: number): FilePath | undefined {
+  return isNameable(path, path, maxBytes) ? (path as FilePath) : undefined;
 }
 
 /** Returns the last segment, without a folder's trailing `/`; empty for the root. */
@@ -111,11 +117,21 @@ export function isWithin(path: FilePath | FolderPath, folder: FolderPath): boole
   return path.startsWith(folder);
 }
 
-/** Returns `path` with its prefix `from` replaced by `to`. Throws `path-too-long` if the result is too long. */
-export function rebase<Path extends FilePath | FolderPath>(path: Path, from: FolderPath, to: FolderPath): Path {
-  const moved = to + path.slice(from.length);
-  if (isTooLong(moved)) throw new PathTooLong(moved);
-  return moved as Path;
+/** Returns `path` with its prefix `from` replaced by `to`. Throws `path-too-long` if the result has over `maxBytes`. */
+export function rebase<Path extends FilePath | FolderPath>(
+  path: Path,
+  from: FolderPath,
+  to: FolderPath,
+  maxBytes: number,
+): Path {
+  const moved = (to + path.slice(from.length)) as Path;
+  requireLength(moved, maxBytes);
+  return moved;
+}
+
+/** Throws `path-too-long` if a path has over `maxBytes`. */
+export function requireLength(path: FilePath | FolderPath, maxBytes: number): void {
+  if (isTooLong(path, maxBytes)) throw new PathTooLong(path, { maxBytes });
 }
 
 /**
@@ -163,29 +179,29 @@ function segmentProblem(segment: string): string | undefined {
 }
 
 function checkLength(path: string, text: string): void {
-  if (isTooLong(path)) throw new PathTooLong(path, text);
+  if (isTooLong(path, MAX_PATH_BYTES)) throw new PathTooLong(path, { text, maxBytes: MAX_PATH_BYTES });
 }
 
-// A UTF-16 code unit takes at most three bytes in UTF-8, so most paths need no byte count.
-const isTooLong = (path: string): boolean =>
-  path.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(path) > MAX_PATH_BYTES;
+/** Returns whether a path has over `maxBytes` in UTF-8. */
+export function isTooLong(path: string, maxBytes: number): boolean {
+  // A UTF-16 code unit takes at most three bytes in UTF-8, so most paths need no byte count.
+  return path.length * 3 > maxBytes && Buffer.byteLength(path) > maxBytes;
+}
 
-/** The error for a path that has, or would have, more than `MAX_PATH_BYTES`. */
+/** The error for a path that has, or would have, too many bytes. */
 export class PathTooLong extends StoreError {
   readonly path: string;
 
   /** `text` is what the message names. */
-  constructor(path: string, text = path) {
-    super(
-      'path-too-long',
-      `The path ${quoted(text)} has ${Buffer.byteLength(path)} bytes. The maximum is ${MAX_PATH_BYTES}.`,
-    );
+  constructor(path: string, { text = path, maxBytes }: { readonly text?: string; readonly maxBytes: number }) {
+    const message = `The path ${quoted(text)} has ${Buffer.byteLength(path)} bytes. The maximum is ${maxBytes}.`;
+    super('path-too-long', message);
     this.path = path;
   }
 }
 
-function isNameable(path: string, name: string): boolean {
-  return problemOf(name) === undefined && Buffer.byteLength(path) <= MAX_PATH_BYTES;
+function isNameable(path: string, name: string, maxBytes: number): boolean {
+  return problemOf(name) === undefined && !isTooLong(path, maxBytes);
 }
 
 function invalid(text: string, problem: string): StoreError {

@@ -469,6 +469,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    */
   readCached?(file: FilePath): Content | undefined | Promise<Content | undefined>;
 
+  /**
+   * Returns the maximum length of a path in UTF-8 bytes. Default: `MAX_KEY_BYTES`. The members of the store throw
+   * `path-too-long` for longer paths, and listings omit them.
+   */
+  maxPathBytes?(): number;
+
   /** Checks that the store is reachable and usable. Throws the reason if it is not. */
   check?(options?: Cancellable): Promise<void>;
 

@@ -5,6 +5,7 @@ import {
   type FolderPath,
   isFolder,
   isWithin,
+  MAX_KEY_BYTES,
   parentOf,
   ROOT,
   rebase,
@@ -140,10 +141,10 @@ export class MemoryTree {
     if (!replace && this.#folders.has(to)) throw alreadyExists(to);
     const folders = [...this.#folders.keys()]
       .filter((path) => isWithin(path, from))
-      .map((path) => rebase(path, from, to));
+      .map((path) => rebase(path, from, to, MAX_KEY_BYTES));
     const files = [...this.#files.keys()]
       .filter((path) => isWithin(path, from))
-      .map((path) => [path, rebase(path, from, to)] as const);
+      .map((path) => [path, rebase(path, from, to, MAX_KEY_BYTES)] as const);
     this.createFolder(parentOf(to));
     if (this.#folders.has(to)) {
       if (onReplace) onReplace(to);
@@ -157,9 +158,9 @@ export class MemoryTree {
   moveFolder(from: FolderPath, to: FolderPath, options: Replacing & { onReplace?: OnReplace | undefined }): void {
     this.copyFolder(from, to, options);
     const { files, folders } = this.take(from);
-    for (const [path, identity] of folders) this.#folders.set(rebase(path, from, to), identity);
+    for (const [path, identity] of folders) this.#folders.set(rebase(path, from, to, MAX_KEY_BYTES), identity);
     for (const { entry, identity } of files) {
-      const path = rebase(entry.path, from, to);
+      const path = rebase(entry.path, from, to, MAX_KEY_BYTES);
       this.#files.set(path, { ...this.get(path), identity });
     }
   }
@@ -183,7 +184,7 @@ export class MemoryTree {
     if (isFolder(to) ? this.#folders.has(to) : this.#files.has(to)) throw alreadyExists(to);
     if (!isFolder(to) && this.#folders.has(`${to}/` as FolderPath)) throw kindConflict(to);
     const move = <Path extends FilePath | FolderPath>(each: Path) =>
-      rebase<FilePath | FolderPath>(each, path as FolderPath, to as FolderPath) as Path;
+      rebase<FilePath | FolderPath>(each, path as FolderPath, to as FolderPath, MAX_KEY_BYTES) as Path;
     // All paths are checked before the first change.
     const moved = files.map((file) => ({ ...file, entry: { ...file.entry, path: move(file.entry.path) } }));
     const movedFolders = Array.from(folders, ([folder, identity]) => [move(folder), identity] as const);

@@ -2,11 +2,12 @@ import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { newKeptId } from '../model/kept-ids.ts';
 import { pageOf } from '../model/page.ts';
-import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, MAX_KEY_BYTES } from '../model/path.ts';
 import { resolveRange } from '../model/range.ts';
 import type { Content, Keep, Replacing, Store } from '../model/store.ts';
 import { requireCondition, requireEtag, requireSize } from '../model/store-errors.ts';
 import { BufferedContent } from '../streams/bodies.ts';
+import { limitPaths } from './layers/limit-paths.ts';
 import { MemoryTrash, MemoryVersions } from './memory-kept.ts';
 import { MemoryTree, type OnReplace, type StoredFile } from './memory-tree.ts';
 
@@ -33,7 +34,7 @@ export function createMemoryStore(): Store {
     onReplace: keepWith(keep),
   });
 
-  return {
+  const store: Store = {
     async list(folder, options = {}) {
       const { items, cursor } = pageOf(folder, tree.childrenOf(folder), options, ({ path }) => path);
       return { entries: items, cursor };
@@ -105,6 +106,7 @@ export function createMemoryStore(): Store {
     purgeVersions: async (path: FilePath | FolderPath, { before } = {}) => versions.purge(path, before),
     expireVersions: async (limits) => versions.expire(limits),
   };
+  return limitPaths(store, MAX_KEY_BYTES);
 }
 
 function contentOf(

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import type { Change } from '../../src/model/change.ts';
-import { type FilePath, type FolderPath, isFolder, isWithin, parentOf, ROOT, rebase } from '../../src/model/path.ts';
+import {
+  type FilePath,
+  type FolderPath,
+  isFolder,
+  isWithin,
+  MAX_PATH_BYTES,
+  parentOf,
+  ROOT,
+  rebase,
+} from '../../src/model/path.ts';
 
 /** The path of a file with its size and ETag, or the path of a folder with ''. */
 export type ReplayedEntry = readonly [path: string, value: string];
@@ -23,7 +32,7 @@ export class ReplayedFiles {
       return;
     }
     for (const [source, value] of moved) {
-      this.#entries.set(rebase(source as FilePath, from as FolderPath, path), value);
+      this.#entries.set(rebase(source as FilePath, from as FolderPath, path, MAX_PATH_BYTES), value);
     }
   }
 

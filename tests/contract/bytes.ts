@@ -74,3 +74,10 @@ export async function writeAll(
 
 /** Returns the properties that `assert.rejects` requires of an error of this kind. */
 export const ofKind = (kind: string) => ({ name: 'StoreError', kind });
+
+/** Returns a path of exactly so many bytes below a folder, with names of at most 200 bytes. */
+export function longPath(start: string, bytes: number): string {
+  let path = start;
+  while (bytes - path.length > 202) path += `/${'x'.repeat(200)}`;
+  return `${path}/${'y'.repeat(bytes - path.length - 1)}`;
+}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { newKeptId } from '../../src/model/kept-ids.ts';
-import { ROOT } from '../../src/model/path.ts';
+import { MAX_KEY_BYTES, ROOT } from '../../src/model/path.ts';
 import type { Progress, Store } from '../../src/model/store.ts';
 import type { Backend, Trait } from './backend.ts';
-import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
+import { file, folder, longPath, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
 import { pendingUploadsContract } from './pending-uploads.ts';
 import { trashContract } from './trash.ts';
 import { versionsContract } from './versions.ts';
@@ -181,7 +181,7 @@ function membersContract(backend: Backend): void {
       });
 
       ofMember(name, 'refuses what would make a path too long, and changes nothing', async (member) => {
-        const deep = `a/${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}/${'w'.repeat(200)}`;
+        const deep = longPath('a', (store.maxPathBytes?.() ?? MAX_KEY_BYTES) - 200);
         await store.write(file(deep), upload('deep'));
         const before = await treeOf(store);
         await assert.rejects(member(folder('a'), folder('b'.repeat(230)), keep), ofKind('invalid-path'));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
-import { type FilePath, type FolderPath, isFolder } from '../../src/model/path.ts';
+import { type FilePath, type FolderPath, isFolder, MAX_KEY_BYTES } from '../../src/model/path.ts';
 import type { Store, TrashedItem, TrashStore } from '../../src/model/store.ts';
 import type { Backend } from './backend.ts';
 import { emptied } from './backend.ts';
-import { file, folder, ofKind, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
+import { file, folder, longPath, ofKind, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
 
 /** Ids that no store has issued: well-formed ones, and ones that would name other files if they were part of a path. */
 const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}.json`, 'x'.repeat(300)] as KeptId[];
@@ -208,7 +208,7 @@ export function trashContract(backend: Backend): void {
     });
 
     test('refuses a restore that would make a path too long, and changes nothing', async () => {
-      const deep = `a/${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}/${'w'.repeat(200)}`;
+      const deep = longPath('a', (store.maxPathBytes?.() ?? MAX_KEY_BYTES) - 200);
       await store.write(file(deep), upload('deep'));
       const { id } = await trashed(folder('a'));
       await assert.rejects(store.restoreTrashed(id, folder('b'.repeat(230))), ofKind('invalid-path'));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChangeFeed } from '../../src/changes/feed.ts';
@@ -268,6 +269,25 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
           'ann',
         );
         assert.deepEqual(await namesOf(path), ['b', 'c']);
+      });
+
+      it('stores and moves properties of paths of 4,000 bytes', async () => {
+        const names = Array.from({ length: 20 }, () => randomBytes(100).toString('hex'));
+        const path = names.join('/');
+        await set(`${path}/`, 'folder');
+        await set(`${path}/f`, 'file');
+        await assert.rejects(
+          database().run((db) =>
+            db
+              .insertInto('properties')
+              .values({ path: `${path}/f`, parent: `${path}/`, ...named('file'), xml: '' })
+              .execute(),
+          ),
+        );
+        await properties().moveAll(parseFolder(path), parseFolder(`moved/${path}`));
+        assert.deepEqual(await namesOf(`moved/${path}/f`), ['file']);
+        assert.equal(await properties().existIn(parseFolder(`moved/${path}`)), true);
+        assert.deepEqual(await namesOf(`${path}/f`), []);
       });
 
       it('makes none of the changes if there would be too many properties', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { createFiles, type Files } from '../../src/files/files.ts';
 import { SharedFiles } from '../../src/files/shared-files.ts';
 import { StoreError } from '../../src/model/error.ts';
+import { MAX_KEY_BYTES } from '../../src/model/path.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 
@@ -25,9 +26,12 @@ const share = (files: Files, path: string, only?: string) =>
 /** Returns files whose members all fail with this error. */
 const failing = (error: Error) =>
   new Proxy({} as Files, {
-    get: () => async () => {
-      throw error;
-    },
+    get: (_, member) =>
+      member === 'maxPathBytes'
+        ? () => MAX_KEY_BYTES
+        : async () => {
+            throw error;
+          },
   });
 
 const messageOf = (operation: Promise<unknown>): Promise<string> =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createPolicy } from '../../src/access/policy.ts';
 import { Database } from '../../src/database/database.ts';
@@ -135,6 +136,16 @@ export function testLinks(name: string, createEngine: () => Promise<Engine>): vo
       assert.equal((await states())[0], 'x/y/ ended');
       await other().restoreAt(first, parseFolder('z'));
       assert.deepEqual(await states(), ['z/y/', 'a/b/ ended', 'A/ ended', 'ab/', 'a%/']);
+    });
+
+    it('finds the links of a path of 4,000 bytes', async () => {
+      const path = Array.from({ length: 20 }, () => randomBytes(100).toString('hex')).join('/');
+      const { link } = await create(path);
+      const found = await other().list({ path: parseFolder(path), limit: 10 });
+      assert.deepEqual(
+        found.links.map(({ id }) => id),
+        [link.id],
+      );
     });
 
     it('stores the identity of an item', async () => {

@@ -9,7 +9,7 @@ import { tries } from '../seeds.ts';
 describe('Numbered names', () => {
   const first = (path: string, count: number) => {
     const parsed = path.endsWith('/') ? parseFolder(path) : parseFile(path);
-    return numberedPaths(parsed).take(count).toArray();
+    return numberedPaths(parsed, 1024).take(count).toArray();
   };
 
   it('have the number before the extension', () => {

@@ -63,21 +63,21 @@ describe('parseFile', () => {
       assert.throws(() => parseFile(path), invalid(/empty segment/), path);
   });
 
-  it('accepts 1,024 bytes of UTF-8 without the leading slash, and rejects more', () => {
-    for (const longest of ['x'.repeat(1024), 'é'.repeat(512), '日'.repeat(341) + 'x', '😀'.repeat(256)]) {
+  it('accepts 4,096 bytes of UTF-8 without the leading slash, and rejects more', () => {
+    for (const longest of ['x'.repeat(4096), 'é'.repeat(2048), '日'.repeat(1365) + 'x', '😀'.repeat(1024)]) {
       assert.equal(parseFile(longest), longest);
       assert.equal(parseFile(`/${longest}`), longest);
       assert.throws(() => parseFile(`${longest}x`), {
         code: 'path-too-long',
-        message: /has 1025 bytes\. The maximum is 1024\.$/,
+        message: /has 4097 bytes\. The maximum is 4096\.$/,
       });
     }
   });
 
   it('shortens a long path in the error and escapes line breaks', () => {
-    assert.throws(() => parseFile('x'.repeat(2000)), {
+    assert.throws(() => parseFile('x'.repeat(5000)), {
       code: 'path-too-long',
-      message: /^The path "x{80}…x{39}" has 2000 bytes/,
+      message: /^The path "x{80}…x{39}" has 5000 bytes/,
     });
     assert.throws(() => parseFile('a\r\nSet-Cookie: x'), invalid(/^The path "a\\r\\nSet-Cookie: x" contains/));
     assert.throws(() => parseFile('\ud800'), invalid(/^The path "\ufffd" contains/));
@@ -112,12 +112,12 @@ describe('parseFolder', () => {
     }
   });
 
-  it('counts the trailing slash in the 1,024 bytes, even if it is omitted', () => {
-    const longest = 'x'.repeat(1023);
+  it('counts the trailing slash in the 4,096 bytes, even if it is omitted', () => {
+    const longest = 'x'.repeat(4095);
     assert.equal(parseFolder(longest), `${longest}/`);
     assert.equal(parseFolder(`/${longest}/`), `${longest}/`);
     for (const path of [`${longest}x`, `${longest}x/`]) {
-      assert.throws(() => parseFolder(path), invalid(/1025 bytes/));
+      assert.throws(() => parseFolder(path), invalid(/4097 bytes/));
     }
   });
 });
@@ -139,24 +139,24 @@ describe('childFile and childFolder', () => {
         assert.throws(() => child(ROOT, name), invalid(/contains a "\/"/));
       }
       for (const [name, rule] of INVALID_SEGMENTS) assert.throws(() => child(ROOT, name), invalid(rule));
-      assert.throws(() => child(parseFolder('x'.repeat(1000)), 'y'.repeat(30)), { code: 'path-too-long' });
+      assert.throws(() => child(parseFolder('x'.repeat(4000)), 'y'.repeat(96)), { code: 'path-too-long' });
     }
   });
 });
 
 describe('foundFile and foundFolder', () => {
   it('return the path of an entry, or undefined if it is not a valid path', () => {
-    assert.equal(foundFile(parseFolder('a'), 'b'), 'a/b');
-    assert.equal(foundFolder(parseFolder('a'), 'b'), 'a/b/');
+    assert.equal(foundFile(parseFolder('a'), 'b', 1024), 'a/b');
+    assert.equal(foundFolder(parseFolder('a'), 'b', 1024), 'a/b/');
     for (const [name] of INVALID_SEGMENTS) {
-      assert.equal(foundFile(ROOT, name), undefined, JSON.stringify(name));
-      assert.equal(foundFolder(ROOT, name), undefined, JSON.stringify(name));
+      assert.equal(foundFile(ROOT, name, 1024), undefined, JSON.stringify(name));
+      assert.equal(foundFolder(ROOT, name, 1024), undefined, JSON.stringify(name));
     }
     const folder = parseFolder('x'.repeat(1000));
-    assert.equal(foundFile(folder, 'y'.repeat(23)), `${folder}${'y'.repeat(23)}`);
-    assert.equal(foundFile(folder, 'y'.repeat(24)), undefined);
-    assert.equal(foundFolder(folder, 'y'.repeat(22)), `${folder}${'y'.repeat(22)}/`);
-    assert.equal(foundFolder(folder, 'y'.repeat(23)), undefined);
+    assert.equal(foundFile(folder, 'y'.repeat(23), 1024), `${folder}${'y'.repeat(23)}`);
+    assert.equal(foundFile(folder, 'y'.repeat(24), 1024), undefined);
+    assert.equal(foundFolder(folder, 'y'.repeat(22), 1024), `${folder}${'y'.repeat(22)}/`);
+    assert.equal(foundFolder(folder, 'y'.repeat(23), 1024), undefined);
   });
 });
 
@@ -199,18 +199,18 @@ describe('isWithin', () => {
 describe('rebase', () => {
   it('replaces the source folder with the destination folder', () => {
     const [a, b] = [parseFolder('a'), parseFolder('b/c')];
-    assert.equal(rebase(parseFile('a/x/y'), a, b), 'b/c/x/y');
-    assert.equal(rebase(parseFolder('a/x'), a, b), 'b/c/x/');
-    assert.equal(rebase(a, a, b), 'b/c/');
-    assert.equal(rebase(parseFile('a/a/a/x'), a, b), 'b/c/a/a/x');
-    assert.equal(rebase(parseFile('a/x'), ROOT, b), 'b/c/a/x');
+    assert.equal(rebase(parseFile('a/x/y'), a, b, 1024), 'b/c/x/y');
+    assert.equal(rebase(parseFolder('a/x'), a, b, 1024), 'b/c/x/');
+    assert.equal(rebase(a, a, b, 1024), 'b/c/');
+    assert.equal(rebase(parseFile('a/a/a/x'), a, b, 1024), 'b/c/a/a/x');
+    assert.equal(rebase(parseFile('a/x'), ROOT, b, 1024), 'b/c/a/x');
   });
 
-  it('rejects a result over 1,024 bytes', () => {
+  it('rejects a result over the limit', () => {
     const [a, file] = [parseFolder('a'), parseFile(`a/${'x'.repeat(1000)}`)];
-    assert.equal(rebase(file, a, parseFolder('b'.repeat(23))).length, 1024);
-    assert.throws(() => rebase(file, a, parseFolder('b'.repeat(24))), invalid(/1025 bytes/));
-    assert.throws(() => rebase(file, a, parseFolder('é'.repeat(12))), invalid(/1025 bytes/));
+    assert.equal(rebase(file, a, parseFolder('b'.repeat(23)), 1024).length, 1024);
+    assert.throws(() => rebase(file, a, parseFolder('b'.repeat(24)), 1024), invalid(/1025 bytes/));
+    assert.throws(() => rebase(file, a, parseFolder('é'.repeat(12)), 1024), invalid(/1025 bytes/));
   });
 });
 

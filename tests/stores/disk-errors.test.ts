@@ -15,7 +15,7 @@ describe('An error of the file system', () => {
     EACCES: ['denied', /operating system denied access to "a"/],
     EPERM: ['denied', /operating system/],
     EROFS: ['denied', /operating system/],
-    ENAMETOOLONG: ['invalid-path', /255 bytes/],
+    ENAMETOOLONG: ['invalid-path', /"a" or one of its names is too long/],
     EINVAL: ['invalid-path', /can't hold a file of this name/],
     EILSEQ: ['invalid-path', /can't hold a file of this name/],
     ENOSPC: ['unavailable', /disk is full/, 60],

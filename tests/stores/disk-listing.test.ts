@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { comparePaths } from '../../src/model/path.ts';
+import { comparePaths, MAX_PATH_BYTES } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import type { Folder } from '../../src/stores/disk/folder.ts';
 import { createChildrenReader, packNames } from '../../src/stores/disk/list.ts';
@@ -133,7 +133,7 @@ describe('The names of a large folder', () => {
           visit({ ...entry, name: Buffer.from(String(index).padStart(6, '0')) });
       },
     };
-    const readChildren = createChildrenReader();
+    const readChildren = createChildrenReader(MAX_PATH_BYTES);
     const [first, second] = await Promise.all(
       [0, 1].map(() => readChildren(huge as unknown as Folder, folder('huge/'))),
     );

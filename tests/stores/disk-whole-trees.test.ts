@@ -11,7 +11,7 @@ import { archiveStream } from '../../src/zip/archive-stream.ts';
 import { Checksums } from '../../src/zip/checksums.ts';
 import { buildArchive } from '../../src/zip/walk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
-import { file, folder, plant, silentLog, treeOf, upload } from '../contract/bytes.ts';
+import { file, folder, longPath, plant, silentLog, treeOf, upload } from '../contract/bytes.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
 
 const keep = { replace: false };
@@ -146,18 +146,16 @@ describe('A ZIP archive of a disk', () => {
 });
 
 describe('An operation on a folder of a disk', () => {
-  const NAMES = ['x', 'y', 'z', 'w'].map((letter) => letter.repeat(200));
-  const LONG = NAMES.join('/');
   const TO = 'b'.repeat(230);
   const tooLong = {
     code: 'path-too-long',
-    message: new RegExp(`^The path "${'b'.repeat(80)}…${'w'.repeat(39)}" has 1034 bytes\\. The maximum is 1024\\.$`),
+    message: new RegExp(`^The path "b{80}…y{39}" has \\d+ bytes\\. The maximum is \\d+\\.$`),
   };
 
   for (const operation of ['copyFolder', 'moveFolder', 'restoreTrashed'] as const) {
     it(`names the path that would be too long: ${operation}`, async (t) => {
       const { store, folders } = await open(t);
-      await store.write(file(`a/${LONG}`), upload('deep'));
+      await store.write(file(longPath('a', (store.maxPathBytes?.() ?? 0) - 200)), upload('deep'));
       const before = await treeOf(store);
       if (operation === 'restoreTrashed') {
         const { id } = await store.moveToTrash(folder('a'), { id: newKeptId() });
@@ -172,7 +170,7 @@ describe('An operation on a folder of a disk', () => {
 
   it('names the path that is already too long', async (t) => {
     const { store, folders, root } = await open(t);
-    await store.write(file(`a/${LONG}`), upload('deep'));
+    await store.write(file(longPath('a', (store.maxPathBytes?.() ?? 0) - 200)), upload('deep'));
     await rename(join(root, 'a'), join(root, TO));
     for (const operation of ['copyFolder', 'moveFolder'] as const) {
       await assert.rejects(folders[operation](folder(TO), folder(`${TO}2`), keep), { code: 'path-too-long' });

@@ -16,6 +16,7 @@ import { CREATE_UPLOAD_CONTENTS } from './create-upload-contents.ts';
 import { CREATE_UPLOADS } from './create-uploads.ts';
 import { CREATE_WEBHOOKS } from './create-webhooks.ts';
 import { CREATE_ZIP_CHECKSUMS } from './create-zip-checksums.ts';
+import { INDEX_LONG_PATHS } from './index-long-paths.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, in the order of their versions: the first one is version 1. Add new ones only at the end. */
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_JOB_TARGETS,
   ADD_PROPERTY_OWNERS,
   ADD_UPLOAD_OWNER_ENTRIES,
+  INDEX_LONG_PATHS,
 ];

@@ -129,6 +129,7 @@ export async function openDisk({
 
     watch: (report, { signal }) => new DiskWatcher(root, { report, signal, log }).start(),
 
+    maxPathBytes: () => root.maxPathBytes,
     check: () => requireUsable(root, temporary),
     close: () => temporary.close(),
   } satisfies Store;

@@ -29,7 +29,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     case 'EBADMSG':
       return diskError(path, error);
     case 'ENAMETOOLONG':
-      return segmentTooLong(path, error);
+      return hasLongSegment(path) ? segmentTooLong(path, error) : tooLongForDisk(path, error);
     // Names that the file system does not support, such as a colon on FAT.
     case 'EINVAL':
     case 'EILSEQ':
@@ -65,6 +65,22 @@ function diskError(path: FilePath | FolderPath, cause: unknown): StoreError {
 }
 
 const named = (path: FilePath | FolderPath): string => (path === ROOT ? 'the folder' : quoted(path));
+
+/** Returns whether a segment is longer than file systems allow. */
+export function hasLongSegment(path: FilePath | FolderPath): boolean {
+  // A UTF-16 code unit takes at most three bytes of UTF-8, so most paths need not be split.
+  if (path.length * 3 <= MAX_SEGMENT_BYTES) return false;
+  return path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES);
+}
+
+/**
+ * Returns the error for a path that is too long with the names of Holdall's own folder, as of a version, or for a name
+ * that is too long for an unusual file system.
+ */
+function tooLongForDisk(path: FilePath | FolderPath, cause: unknown): StoreError {
+  const message = `The path ${quoted(path)} or one of its names is too long for this disk.`;
+  return new StoreError('path-too-long', message, { cause });
+}
 
 /** Returns an `invalid-path` error: a segment is longer than file systems allow. */
 export function segmentTooLong(path: FilePath | FolderPath, cause?: unknown): StoreError {

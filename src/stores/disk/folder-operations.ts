@@ -127,7 +127,8 @@ export class DiskFolderOperations {
   async restoreTrashed(id: KeptId, to: FolderPath, { signal }: Cancellable): Promise<void> {
     const { item, content } = await this.#trash.find(id);
     if (!isFolder(item.path)) throw wrongRestoreKind(item.path, to);
-    await requireTransferable({ absolute: content, from: item.path, to, isCopy: false }, { signal });
+    const { maxPathBytes } = this.#root;
+    await requireTransferable({ absolute: content, from: item.path, to, isCopy: false, maxPathBytes }, { signal });
     signal?.throwIfAborted();
     try {
       await this.#renameTo(content, to, { replace: false });
@@ -171,10 +172,14 @@ export class DiskFolderOperations {
     }
   }
 
-  async #requireTransferable(transfer: Omit<Transfer, 'absolute'>, options: Cancellable): Promise<void> {
+  async #requireTransferable(
+    transfer: Omit<Transfer, 'absolute' | 'maxPathBytes'>,
+    options: Cancellable,
+  ): Promise<void> {
     await using folder = await this.#root.openFolder(transfer.from);
     // `folder.path` is a link, which would not be followed.
-    await requireTransferable({ absolute: folder.at('.'), ...transfer }, options);
+    const { maxPathBytes } = this.#root;
+    await requireTransferable({ absolute: folder.at('.'), ...transfer, maxPathBytes }, options);
   }
 
   /** Throws, before anything is copied, if the destination exists and can't or must not be replaced. */

@@ -10,13 +10,14 @@ import { RecentPages } from './recent-pages.ts';
 import type { DiskLog } from './recovery.ts';
 import { isReservedName, isStagingName, RESERVED_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
+import type { NamedEntry } from './syscalls.ts';
 
 /**
  * Lists folders. Omits entries that no path can name (not UTF-8, or an invalid name) and those that are neither files
  * nor folders (symbolic links, devices). Logs the number of omitted entries.
  */
 export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['list'] {
-  const readCachedChildren = createChildrenReader();
+  const readCachedChildren = createChildrenReader(root.maxPathBytes);
   const pages = new RecentPages();
   return async (path, { cursor, limit } = {}) => {
     try {
@@ -62,7 +63,7 @@ const MIN_UNCHANGED_MS = 1_000;
  * Reads the children of folders. Caches the names of unchanged folders, so that each page costs the same even in a
  * folder with a million names. Concurrent requests share one read.
  */
-export function createChildrenReader(): (folder: Folder, path: FolderPath) => Promise<Children> {
+export function createChildrenReader(maxPathBytes: number): (folder: Folder, path: FolderPath) => Promise<Children> {
   const cache = new LRUCache<string, Children & { readonly state: string }>({
     maxSize: MAX_CACHE_BYTES,
     // The constant covers the path of each folder and the objects that hold its names.
@@ -79,7 +80,7 @@ export function createChildrenReader(): (folder: Folder, path: FolderPath) => Pr
     const state = `${dev} ${ino} ${mtimeNs} ${ctimeNs}`;
     const known = cache.get(path);
     if (known?.state === state) return known;
-    const read = () => readChildren(folder, path, { isLarge: size > LARGE_FOLDER_BYTES });
+    const read = () => readChildren(folder, path, { isLarge: size > LARGE_FOLDER_BYTES, maxPathBytes });
     if (Date.now() - Number(mtimeMs) < MIN_UNCHANGED_MS) return read();
     return pending.run(`${path} ${state}`, async () => {
       const found = await read();
@@ -92,15 +93,19 @@ export function createChildrenReader(): (folder: Folder, path: FolderPath) => Pr
 /** Size of a folder in bytes above which it has thousands of names. The thread pool reads such a folder. */
 const LARGE_FOLDER_BYTES = 256 * 1024;
 
-async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
+async function readChildren(
+  folder: Folder,
+  path: FolderPath,
+  { isLarge, maxPathBytes }: { isLarge: boolean; maxPathBytes: number },
+): Promise<Children> {
   const names: string[] = [];
   let omitted = 0;
   const omittedNames: string[] = [];
-  await folder.readNames(options, (entry) => {
+  await folder.readNames({ isLarge }, (entry) => {
     const name = entry.name.toString();
     if ((path === ROOT && name === RESERVED_FOLDER) || isStagingName(name)) return;
     const isAddressable = isUtf8(entry.name) && !(path === ROOT && isReservedName(name));
-    const suffix = isAddressable ? suffixOfChild(path, name, entry) : undefined;
+    const suffix = isAddressable ? suffixOfChild(path, name, entry, maxPathBytes) : undefined;
     if (suffix === undefined) {
       omitted++;
       const isItem = entry.isFile() || entry.isDirectory();
@@ -114,10 +119,11 @@ async function readChildren(folder: Folder, path: FolderPath, options: { isLarge
 function suffixOfChild(
   folder: FolderPath,
   name: string,
-  entry: { isFile(): boolean; isDirectory(): boolean },
+  entry: NamedEntry,
+  maxPathBytes: number,
 ): '' | '/' | undefined {
-  if (entry.isDirectory()) return foundFolder(folder, name) && '/';
-  return entry.isFile() && foundFile(folder, name) !== undefined ? '' : undefined;
+  if (entry.isDirectory()) return foundFolder(folder, name, maxPathBytes) && '/';
+  return entry.isFile() && foundFile(folder, name, maxPathBytes) !== undefined ? '' : undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { type Items, pageOf } from '../../model/page.ts';
-import { type FilePath, type FolderPath, isFolder, ROOT, rebase } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
 import type { Entry, Listing } from '../../model/store.ts';
 import type { Folder } from './folder.ts';
 import { entryOf } from './metadata.ts';
@@ -89,13 +89,13 @@ function complete(page: Page, path: FolderPath, stats: readonly (BigIntStats | u
   const entries: Entry[] = [];
   for (const name of page.items) {
     if (isFolder(name)) {
-      entries.push({ kind: 'folder', path: rebase(name, ROOT, path) });
+      entries.push({ kind: 'folder', path: (path + name) as FolderPath });
       continue;
     }
     const index = found.length;
     const known = page.found[index];
     const now = stats[index];
-    const file = isSame(known, now) ? known : now && foundOf(rebase(name, ROOT, path), now);
+    const file = isSame(known, now) ? known : now && foundOf((path + name) as FilePath, now);
     found.push(file);
     if (file?.entry) entries.push(file.entry);
   }

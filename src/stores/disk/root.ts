@@ -3,11 +3,21 @@ import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isStoreError, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
-import { type FilePath, type FolderPath, nameOf, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
+import {
+  type FilePath,
+  type FolderPath,
+  MAX_KEY_BYTES,
+  MAX_PATH_BYTES,
+  nameOf,
+  parentOf,
+  ROOT,
+  requireLength,
+  withoutSlash,
+} from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 import { makeDurableFolder } from '../../system.ts';
 import { createLikelyCached, type LikelyCached, type MaybePromise } from './blocking-budget.ts';
-import { MAX_SEGMENT_BYTES, segmentTooLong, toStoreError } from './errors.ts';
+import { hasLongSegment, segmentTooLong, toStoreError } from './errors.ts';
 import { isLocalFileSystem, mayHaveAliases, probeNames, updatesTimesOfMappedWrites } from './file-system.ts';
 import { asFolder, createFolderSync, type Folder, isAt, type SyncFolder } from './folder.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
@@ -66,6 +76,8 @@ export class Root {
   readonly recent: RecentFiles;
   /** The device number of its file system. */
   readonly device: bigint;
+  /** Maximum length of a path in UTF-8 bytes. */
+  readonly maxPathBytes: number;
   readonly #prefix: string;
   readonly #identity: BigIntStats;
   /** Whether a path can name a file that no listing contains. */
@@ -85,6 +97,7 @@ export class Root {
       updatesTimesOfMappedWrites: updatesTimesOfMappedWrites(fileSystemType),
       absolute: (file) => this.absolute(file),
     });
+    this.maxPathBytes = maxPathBytesBelow(path);
     this.#prefix = join(path, '/');
     this.#identity = identity;
     this.device = identity.dev;
@@ -184,7 +197,7 @@ export class Root {
    * process create at the same time. Throws `wrong-kind` if a segment is not a folder.
    */
   async makeFolder(folder: FolderPath): Promise<Folder> {
-    requireAddressable(folder);
+    requireAddressable(folder, this.maxPathBytes);
     for (let attempt = 1; ; attempt++) {
       try {
         const opened = await this.#openOrCreate(folder);
@@ -290,7 +303,7 @@ export class Root {
     flags: number,
     check: (syscalls: Syscalls, fd: number) => MaybePromise<Found | undefined>,
   ): Promise<{ fd: number; found: Found; syscalls: Syscalls }> {
-    requireAddressable(path);
+    requireAddressable(path, this.maxPathBytes);
     const started = performance.now();
     const syscalls = this.#syscallsFor(this.#cached.open, path);
     const absolute = this.absolute(path);
@@ -318,7 +331,7 @@ export class Root {
 
   /** Throws if a path must not be used: Holdall's own folder, an alias, or a name that is too long. */
   async #requireUsable(path: FilePath | FolderPath): Promise<void> {
-    requireAddressable(path);
+    requireAddressable(path, this.maxPathBytes);
     // For all other paths, opening the parent folder checks the first segment.
     if (parentOf(path) === ROOT && path !== ROOT) {
       await this.#requireForeign(this.#syscallsFor(this.#cached.open, path), path);
@@ -363,6 +376,22 @@ export class Root {
   }
 }
 
+/** The longest path that a system call of Linux takes, without the null byte at its end (PATH_MAX). */
+const MAX_ABSOLUTE_BYTES = 4095;
+
+/**
+ * Bytes by which a path in Holdall's own folder can be longer than in the root: in a temporary folder, some 170. Those of
+ * versions add 300, and two for each segment.
+ */
+const OWN_FOLDER_BYTES = 512;
+
+/** Returns the maximum length of a path below a root. */
+export function maxPathBytesBelow(root: string): number {
+  if (process.platform !== 'linux') return MAX_KEY_BYTES;
+  const bytesLeft = MAX_ABSOLUTE_BYTES - OWN_FOLDER_BYTES - Buffer.byteLength(join(root, '/'));
+  return Math.max(MAX_KEY_BYTES, Math.min(MAX_PATH_BYTES, bytesLeft));
+}
+
 const isPresent = (syscalls: Syscalls, path: string): Promise<boolean> =>
   Promise.resolve(syscalls.find(path)).then(
     (found) => found !== undefined,
@@ -378,12 +407,9 @@ async function statsOfFile(syscalls: Syscalls, fd: number): Promise<BigIntStats 
  * Throws `not-found` for paths in Holdall's own folder, and `invalid-path` for a name that is too long. The system
  * reports the latter only if the parent folder exists.
  */
-function requireAddressable(path: FilePath | FolderPath): void {
-  // A UTF-16 code unit takes at most three bytes of UTF-8, so most paths need not be split.
-  const mayBeTooLong = path.length * 3 > MAX_SEGMENT_BYTES;
-  if (mayBeTooLong && path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) {
-    throw segmentTooLong(path);
-  }
+function requireAddressable(path: FilePath | FolderPath, maxPathBytes: number): void {
+  requireLength(path, maxPathBytes);
+  if (hasLongSegment(path)) throw segmentTooLong(path);
   if (isReservedName(path.split('/', 1)[0] ?? '') || hasStagingName(path)) throw notFound(path);
 }
 

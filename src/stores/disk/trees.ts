@@ -41,7 +41,7 @@ export async function copyTree(
     progress.add(file.size);
   };
   const copyEntry = async (entry: Entry) => {
-    rebase(entry.path, from, to);
+    rebase(entry.path, from, to, root.maxPathBytes);
     if (entry.kind === 'file') await copyOne(entry);
   };
   const folders: (Permissions & { readonly path: string })[] = [];
@@ -97,6 +97,7 @@ export interface Transfer {
   readonly from: FolderPath;
   readonly to: FolderPath;
   readonly isCopy: boolean;
+  readonly maxPathBytes: number;
 }
 
 /**
@@ -105,7 +106,7 @@ export interface Transfer {
  * copy reads: `invalid-path` for names that no path can have, and `denied` for what the process can't read.
  */
 export async function requireTransferable(
-  { absolute, from, to, isCopy }: Transfer,
+  { absolute, from, to, isCopy, maxPathBytes }: Transfer,
   { signal }: Cancellable,
 ): Promise<void> {
   if (!isCopy && Buffer.byteLength(to) <= Buffer.byteLength(from)) return;
@@ -123,7 +124,7 @@ export async function requireTransferable(
       const isNameable = isUtf8(child.name) && isName(name);
       if (isCopy && !isNameable) throw unnameable(path + name);
       const childPath = (path + name + (child.isDirectory() ? '/' : '')) as FilePath | FolderPath;
-      rebase(childPath, from, to);
+      rebase(childPath, from, to, maxPathBytes);
       if (isFolder(childPath)) yield* filesIn(handle.at(child.name), childPath);
       else if (isCopy) yield { path: childPath, at: handle.at(child.name) };
     }

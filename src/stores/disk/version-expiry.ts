@@ -122,7 +122,7 @@ export class VersionExpiry {
 
 function ignoreMissing(error: unknown): undefined {
   const code = systemErrorCode(error);
-  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return undefined;
   throw error;
 }
 

@@ -223,9 +223,10 @@ export class DiskVersions {
         await link(folder.at(nameOf(file)), path);
         break;
       } catch (error) {
-        if (areLinksRefused(error) || systemErrorCode(error) === 'EXDEV')
+        const code = systemErrorCode(error) ?? '';
+        // The path of a version is longer than that of its file.
+        if (areLinksRefused(error) || code === 'EXDEV' || code === 'ENAMETOOLONG')
           return keep ? this.#claimCopy(file, path) : path;
-        const code = systemErrorCode(error);
         if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
         if (!(await isPresent())) return undefined;
         if (code === 'ENOENT') {
@@ -264,7 +265,7 @@ export class DiskVersions {
 
   /** Removes a claim, and the folder of the file's versions if it is empty. */
   async #release(file: FilePath, claim: string): Promise<void> {
-    await rm(claim, { force: true });
+    await rm(claim, { force: true }).catch(ignoreMissing);
     // It has versions, or another process has removed it or claims the file.
     await rmdir(historyOf(this.#versions, file)).catch(() => {});
   }
@@ -301,6 +302,6 @@ async function created(placement: Placement): Promise<boolean> {
 
 function ignoreMissing(error: unknown): undefined {
   const code = systemErrorCode(error);
-  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return undefined;
   throw error;
 }

@@ -98,7 +98,7 @@ export class DiskWatcher {
     const queue = top ? [{ path: folder, ...top }] : [];
     for (const { path, watched, names } of queue) {
       for (const name of names) {
-        const child = foundFolder(path, name);
+        const child = foundFolder(path, name, this.#root.maxPathBytes);
         const found = child === undefined || watched.children.has(name) ? undefined : await this.#watchFolder(child);
         if (child === undefined || !found) continue;
         watched.children.set(name, found.watched);
@@ -196,8 +196,8 @@ export class DiskWatcher {
     const found = await this.#statsOf(path, [...names]);
     const changed = [];
     for (const [name, stats] of found) {
-      const file = foundFile(path, name);
-      const folder = foundFolder(path, name);
+      const file = foundFile(path, name, this.#root.maxPathBytes);
+      const folder = foundFolder(path, name, this.#root.maxPathBytes);
       if (file === undefined || folder === undefined) continue;
       const earlier = watched.children.get(name);
       const isDirectory = stats?.isDirectory() === true;

@@ -6,6 +6,7 @@ import {
   type FolderPath,
   foundFile,
   foundFolder,
+  MAX_KEY_BYTES,
   nameOf,
   parentOf,
   withoutSlash,
@@ -130,8 +131,8 @@ export function createReader(
 function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
   const entries: Entry[] = [];
   for (const [name, entry] of tree.entries) {
-    const file = isFile(entry) && name !== MARKER ? foundFile(folder, name) : undefined;
-    const below = isFolder(entry) ? foundFolder(folder, name) : undefined;
+    const file = isFile(entry) && name !== MARKER ? foundFile(folder, name, MAX_KEY_BYTES) : undefined;
+    const below = isFolder(entry) ? foundFolder(folder, name, MAX_KEY_BYTES) : undefined;
     if (file !== undefined) entries.push(fileEntry(file, entry));
     if (below !== undefined && name !== MARKER) entries.push({ kind: 'folder', path: below });
   }
@@ -141,8 +142,8 @@ function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
 /** Returns the names of files and folders that no path can name. */
 function omittedFrom({ entries, nonUtf8Names }: Tree, folder: FolderPath): string[] {
   const isOmitted = ([name, entry]: [string, TreeEntry]) =>
-    (isFile(entry) && foundFile(folder, name) === undefined) ||
-    (isFolder(entry) && foundFolder(folder, name) === undefined);
+    (isFile(entry) && foundFile(folder, name, MAX_KEY_BYTES) === undefined) ||
+    (isFolder(entry) && foundFolder(folder, name, MAX_KEY_BYTES) === undefined);
   const invalid = [...entries].filter(isOmitted).map(([name]) => name);
   return [...invalid, ...nonUtf8Names].slice(0, MAX_OMITTED_NAMES);
 }

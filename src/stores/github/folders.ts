@@ -1,4 +1,4 @@
-import { type FilePath, type FolderPath, rebase } from '../../model/path.ts';
+import { type FilePath, type FolderPath, MAX_KEY_BYTES, rebase } from '../../model/path.ts';
 import type { Cancellable, Keeping, Replacing, Reporting, Store } from '../../model/store.ts';
 import { isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
 import { MARKER } from './branch/reserved-names.ts';
@@ -115,5 +115,5 @@ export class FolderMeter {
 
 /** Throws `invalid-path` if a path below `from` would be too long below `to`. */
 export function requireLengths({ longestPath }: FolderSize, from: FolderPath, to: FolderPath): void {
-  rebase((from + longestPath) as FilePath, from, to);
+  rebase((from + longestPath) as FilePath, from, to, MAX_KEY_BYTES);
 }

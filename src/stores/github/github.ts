@@ -1,5 +1,7 @@
 import { quoted, StoreError } from '../../model/error.ts';
+import { MAX_KEY_BYTES } from '../../model/path.ts';
 import type { Cancellable, FileEntry, Store } from '../../model/store.ts';
+import { limitPaths } from '../layers/limit-paths.ts';
 import { LONG_RETRY_AFTER_SECONDS } from '../network.ts';
 import { BlobCache } from './blobs/blob-cache.ts';
 import { isPointerSize, LfsObjects } from './blobs/lfs.ts';
@@ -40,7 +42,7 @@ export function openGitHub(options: GitHubOptions): Store {
   const changes = new FolderChanges({ snapshots, trees, served, log: commits });
   const versions = new BranchVersions({ snapshots, served, queue, log: commits, reader });
 
-  return {
+  const store: Store = {
     list: reader.list,
     stat: reader.stat,
     read: reader.read,
@@ -84,6 +86,7 @@ export function openGitHub(options: GitHubOptions): Store {
       host.close();
     },
   };
+  return limitPaths(store, MAX_KEY_BYTES);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FolderPath } from '../../model/path.ts';
+import type { FilePath, FolderPath } from '../../model/path.ts';
 import type { Entry, Store } from '../../model/store.ts';
 
 /** The effect of a member of `Store` on stored data. */
@@ -52,6 +52,7 @@ export const EFFECTS = {
   quota: 'neither',
   isPrivileged: 'neither',
   isSizeCertain: 'neither',
+  maxPathBytes: 'neither',
   watch: 'neither',
   close: 'neither',
 } as const satisfies Record<keyof Store, Effect>;
@@ -67,6 +68,7 @@ const IMMEDIATE = [
   'readCached',
   'isPrivileged',
   'isSizeCertain',
+  'maxPathBytes',
   'watch',
 ] as const satisfies readonly Member[];
 
@@ -128,4 +130,12 @@ export async function* stepwise(
 export function bodyIn(args: readonly unknown[]): Readable | undefined {
   const upload = args.find((each) => typeof each === 'object' && each !== null && 'body' in each);
   return upload?.body instanceof Readable ? upload.body : undefined;
+}
+
+/** Returns the path in an argument of a member of `Store`: a path, the entry of a file, or the destination of an upload. */
+export function pathIn(argument: unknown): FilePath | FolderPath | undefined {
+  if (typeof argument === 'string') return argument as FilePath;
+  if (typeof argument !== 'object' || argument === null) return undefined;
+  const path = 'path' in argument ? argument.path : 'file' in argument ? argument.file : undefined;
+  return typeof path === 'string' ? (path as FilePath) : undefined;
 }

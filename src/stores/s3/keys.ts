@@ -1,4 +1,4 @@
-import type { FolderPath } from '../../model/path.ts';
+import { type FolderPath, MAX_KEY_BYTES } from '../../model/path.ts';
 
 /**
  * The key of an object below the prefix of the bucket: the path of a file, or the path of a folder for a folder marker.
@@ -10,6 +10,9 @@ export type Key = string;
 export interface KeyPrefix {
   readonly prefix: string;
 }
+
+/** Returns the maximum length of a path in the bucket. */
+export const maxPathBytesOf = ({ prefix }: KeyPrefix): number => MAX_KEY_BYTES - Buffer.byteLength(prefix);
 
 /** Returns the full key of an object, as requests to the store contain it. */
 export const toFullKey = ({ prefix }: KeyPrefix, key: Key): string => prefix + key;

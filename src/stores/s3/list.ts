@@ -1,5 +1,5 @@
 import { decodeCursor, encodeCursor, invalidCursor, type ListingPosition } from '../../model/page.ts';
-import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../model/path.ts';
+import { comparePaths, type FolderPath, foundFile, foundFolder, MAX_KEY_BYTES, ROOT } from '../../model/path.ts';
 import { type Cancellable, type Entry, MAX_OMITTED_NAMES, type Store } from '../../model/store.ts';
 import { notFound } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
@@ -187,12 +187,12 @@ function addEntries(listed: Entry[], { objects, prefixes, undecodable }: Page, f
   };
   for (const object of objects) {
     if ((object.key === folder && isEmptyMarker(object)) || isOwn(object.key)) continue;
-    const path = foundFile(folder, object.key.slice(folder.length));
+    const path = foundFile(folder, object.key.slice(folder.length), MAX_KEY_BYTES);
     add(path && entries.listed(path, object), object.key);
   }
   for (const key of prefixes) {
     if (isOwn(key)) continue;
-    const path = foundFolder(folder, key.slice(folder.length, -1));
+    const path = foundFolder(folder, key.slice(folder.length, -1), MAX_KEY_BYTES);
     add(path && { kind: 'folder', path }, key);
   }
   found.sort((left, right) => comparePaths(left.path, right.path));

@@ -1,7 +1,7 @@
-import type { FilePath, FolderPath } from '../../model/path.ts';
+import type { FolderPath } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
 import { notFound } from '../../model/store-errors.ts';
-import { bodyIn, wrap } from '../layers/wrap.ts';
+import { bodyIn, pathIn, wrap } from '../layers/wrap.ts';
 import type { Key } from './keys.ts';
 
 /** Holdall's own folder, below the prefix of the bucket. It is never listed and never addressable. */
@@ -17,21 +17,13 @@ export const isOwn = (key: Key): boolean => key.startsWith(OWN_FOLDER) || `${key
 export function hideOwnFolder(store: Store): Store {
   return wrap(store, {
     async call(_member, run, args) {
-      const own = args.map(pathOf).find((path) => path !== undefined && isOwn(path));
+      const own = args.map(pathIn).find((path) => path !== undefined && isOwn(path));
       if (own === undefined) return run();
       bodyIn(args)?.destroy();
       throw notFound(own);
     },
     walk: (run, folder) => (isOwn(folder) ? none() : run()),
   });
-}
-
-/** Returns the path in an argument of a member of `Store`: a path, the entry of a file, or the destination of an upload. */
-function pathOf(argument: unknown): FilePath | FolderPath | undefined {
-  if (typeof argument === 'string') return argument as FilePath;
-  if (typeof argument !== 'object' || argument === null) return undefined;
-  const path = 'path' in argument ? argument.path : 'file' in argument ? argument.file : undefined;
-  return typeof path === 'string' ? (path as FilePath) : undefined;
 }
 
 async function* none(): AsyncGenerator<never> {}

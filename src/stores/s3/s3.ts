@@ -4,6 +4,7 @@ import { isStoreError, quoted } from '../../model/error.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Bounded, Cancellable, Store } from '../../model/store.ts';
+import { limitPaths } from '../layers/limit-paths.ts';
 import { boundedTree } from './bounded-tree.ts';
 import { type Bucket, openBucket, type S3Options } from './bucket.ts';
 import { BucketVersions } from './bucket-versions.ts';
@@ -13,7 +14,7 @@ import { bucketEndpoint } from './endpoint.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { configurationError } from './errors.ts';
 import { copyFile, createFolder, moveFile, removeFolder, restoreVersion } from './files.ts';
-import { encodeKey, type Key } from './keys.ts';
+import { encodeKey, type Key, maxPathBytesOf } from './keys.ts';
 import { Leases } from './lease.ts';
 import { createLister } from './list.ts';
 import { ObjectVersions } from './object-versions.ts';
@@ -62,7 +63,7 @@ export function openS3(options: S3Options): Store {
   };
   const uploads = new BucketUploads({ bucket, stat, puts, replacer, writer, writeOwn, erase });
 
-  return hideOwnFolder({
+  const store = hideOwnFolder({
     list: createLister(bucket, entries),
     walk: (folder, walkOptions = {}) => walkEntries(bucket, entries, folder, walkOptions),
     stat,
@@ -105,6 +106,7 @@ export function openS3(options: S3Options): Store {
     purgeVersions: (path, purgeOptions = {}) => versions.purge(path, purgeOptions),
     expireVersions: (expireOptions) => versions.expire(expireOptions),
   });
+  return limitPaths(store, maxPathBytesOf(bucket));
 }
 
 /** Returns the function that writes Holdall's own objects, which are not remembered with the files of users. */

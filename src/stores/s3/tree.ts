@@ -6,7 +6,7 @@ import { alreadyExists, notFound, versionReplaced } from '../../model/store-erro
 import type { Bucket } from './bucket.ts';
 import type { Copier } from './copy.ts';
 import type { Source } from './copy-source.ts';
-import { isEmptyMarker, type Key } from './keys.ts';
+import { isEmptyMarker, type Key, maxPathBytesOf } from './keys.ts';
 import { requestPage } from './list.ts';
 import type { ListedObject } from './operations.ts';
 import type { Remover } from './remove.ts';
@@ -26,8 +26,10 @@ export function createObjectTree(
   remover: Remover,
   concurrency: number,
 ): ItemTree<ListedObject> {
+  const maxPathBytes = maxPathBytesOf(bucket);
   return {
     concurrency,
+    maxPathBytes,
     isNested: false,
     requireFolder: (folder, options) => requireFolder(bucket, folder, options),
     walk: (folder, options) => walkObjects(bucket, folder, options),
@@ -48,7 +50,7 @@ export function createObjectTree(
 
     async copy(object, { from, to }, options) {
       const { key, size } = object;
-      const destination = rebase(key as FilePath, from, to);
+      const destination = rebase(key as FilePath, from, to, maxPathBytes);
       await copyCurrent(copier, { key, size, etag: await etagOf(copier, object, options) }, destination, options);
     },
 

@@ -3,7 +3,7 @@ import { isExpired } from '../../model/clock.ts';
 import { quoted, StoreError } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { invalidCursor } from '../../model/page.ts';
-import { type FilePath, type FolderPath, isFolder, MAX_PATH_BYTES } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, MAX_KEY_BYTES } from '../../model/path.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/presentation.ts';
 import type { Cancellable, Content, ExpiredVersions, FileEntry, Keep, VersionListing } from '../../model/store.ts';
 import { versionNotFound } from '../../model/store-errors.ts';
@@ -69,7 +69,7 @@ export class VersionCopies implements VersionSource {
   #keyOf({ path, modified }: FileEntry, id: KeptId, user: string | undefined): Key {
     const names = [formatVersionName({ id, modified, user }), formatVersionName({ id, modified })];
     const keys = names.map((name) => historyOf(path) + name);
-    const fitting = keys.find((key) => Buffer.byteLength(toFullKey(this.#context.bucket, key)) <= MAX_PATH_BYTES);
+    const fitting = keys.find((key) => Buffer.byteLength(toFullKey(this.#context.bucket, key)) <= MAX_KEY_BYTES);
     if (fitting !== undefined) return fitting;
     const message = `The path ${quoted(path)} is too long to keep the version that would be replaced. Delete the file first.`;
     throw new StoreError('path-too-long', message);

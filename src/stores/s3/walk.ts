@@ -6,7 +6,7 @@ import type { Cancellable, Entry } from '../../model/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { endlessListing, unorderedListing } from './errors.ts';
-import { isEmptyMarker, type Key } from './keys.ts';
+import { isEmptyMarker, type Key, maxPathBytesOf } from './keys.ts';
 import { INVALID_KEYS_MESSAGE, MAX_KEYS, readPage, requestPage } from './list.ts';
 import type { ListedObject } from './operations.ts';
 import { AFTER_OWN_FOLDER, isOwn, OWN_FOLDER } from './own-folder.ts';
@@ -140,7 +140,7 @@ export async function* walkEntries(
   for await (const object of walkServed(bucket, folder, options)) {
     const { key } = object;
     const isFolder = isEmptyMarker(object);
-    const path = foundPath(isFolder ? key.slice(0, -1) : key);
+    const path = foundPath(isFolder ? key.slice(0, -1) : key, maxPathBytesOf(bucket));
     if (key === folder && isFolder) continue;
     if (path === undefined) omitted++;
     else if (isFolder) yield { kind: 'folder', path: key as FolderPath };

@@ -1,5 +1,5 @@
 import { quoted, StoreError } from '../../../model/error.ts';
-import { type FilePath, type FolderPath, foundPath, ROOT, withoutSlash } from '../../../model/path.ts';
+import { type FilePath, type FolderPath, foundPath, MAX_KEY_BYTES, ROOT, withoutSlash } from '../../../model/path.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import { LONG_RETRY_AFTER_SECONDS } from '../../network.ts';
 import type { GitHubOptions } from '../settings.ts';
@@ -36,7 +36,7 @@ export class ServedFolder {
   relativePath(fullPath: string): FilePath | FolderPath | undefined {
     const path = fullPath.slice(this.path.length);
     if (!fullPath.startsWith(this.path) || path === '') return undefined;
-    const file = foundPath(path.endsWith('/') ? path.slice(0, -1) : path);
+    const file = foundPath(path.endsWith('/') ? path.slice(0, -1) : path, MAX_KEY_BYTES);
     return file && (path as FilePath | FolderPath);
   }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { createSingleFlight, type SingleFlight } from '../../../concurrency/single-flight.ts';
 import { StoreError } from '../../../model/error.ts';
-import { foundFile, ROOT } from '../../../model/path.ts';
+import { foundFile, MAX_KEY_BYTES, ROOT } from '../../../model/path.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import type { StoreLog } from '../../network.ts';
 import type { Host, TreeResponse } from '../host/host.ts';
@@ -166,7 +166,8 @@ function countOmitted(trees: readonly Tree[]) {
     for (const [name, entry] of entries) {
       if (entry.mode === SUBMODULE) omitted.submodules++;
       else if (entry.mode === LINK) omitted.links++;
-      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name) === undefined) omitted.invalidNames++;
+      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name, MAX_KEY_BYTES) === undefined)
+        omitted.invalidNames++;
     }
   }
   return omitted;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../../model/path.ts';
+import { type FilePath, type FolderPath, foundFile, foundFolder, MAX_KEY_BYTES, ROOT } from '../../../model/path.ts';
 import type { ReportChanges } from '../../../model/store.ts';
 import { isFolder } from './objects.ts';
 import { MARKER } from './reserved-names.ts';
@@ -62,8 +62,8 @@ export class BranchWatcher {
       for (const name of new Set([...old.keys(), ...now.keys()])) {
         const [left, right] = [old.get(name), now.get(name)];
         if (left?.sha === right?.sha && left?.mode === right?.mode) continue;
-        const folder = foundFolder(pair.folder, name);
-        const file = foundFile(pair.folder, name);
+        const folder = foundFolder(pair.folder, name, MAX_KEY_BYTES);
+        const file = foundFile(pair.folder, name, MAX_KEY_BYTES);
         if (folder === undefined || file === undefined) continue;
         const [wasFolder, isNowFolder] = [left && isFolder(left), right && isFolder(right)];
         if (left && right && wasFolder && isNowFolder) pairs.push({ folder, before: left.sha, after: right.sha });
