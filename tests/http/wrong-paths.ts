@@ -1,3 +1,5 @@
+import { jsonOf, postJson } from './client.ts';
+
 /** A path that breaks a rule, and the error message. */
 export type WrongPath = readonly [path: string, error: RegExp];
 
@@ -18,8 +20,8 @@ export const WRONG_PATHS: readonly WrongPath[] = [
   ['a/\tb', /control character/],
   ['\u001f', /control character/],
   ['\u007f', /control character/],
-  [segmentsOf(1025), /1025 bytes.*1024/],
-  [`${'é'.repeat(120)}/`.repeat(5).slice(0, -1), /1204 bytes.*1024/],
+  [segmentsOf(1025), /102[567] bytes.*1024/],
+  [`${'é'.repeat(120)}/`.repeat(5).slice(0, -1), /120[456] bytes.*1024/],
 ];
 
 /** Invalid paths that JSON can contain. */
@@ -48,5 +50,11 @@ export const WRONG_NAMES: readonly WrongPath[] = [
 
 /** Returns a path of `bytes` bytes, in segments that every store supports. */
 export function segmentsOf(bytes: number): string {
-  return `${'x'.repeat(200)}/`.repeat(10).slice(0, bytes - 1) + 'y';
+  return `${'x'.repeat(200)}/`.repeat(Math.ceil(bytes / 201)).slice(0, bytes - 1) + 'y';
+}
+
+/** Returns the maximum length of a path in the store of a service. */
+export async function maxPathBytesOf(port: number): Promise<number> {
+  const { error } = jsonOf(await postJson(port, '/create_folder', { path: segmentsOf(4095) }));
+  return Number(/The maximum is (\d+)\.$/.exec(String(error))?.[1]);
 }

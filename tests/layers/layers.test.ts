@@ -29,11 +29,13 @@ const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
 };
 const MEMBERS = Object.keys(EFFECTS) as Member[];
 
+/** The members that return at once. */
+const IMMEDIATE: readonly Member[] = ['quota', 'isPrivileged', 'isSizeCertain', 'maxPathBytes', 'watch'];
+
 /** A store with every member. Each calls `run` with its name and arguments. */
 function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
   const members = MEMBERS.map((member) => {
-    if (member === 'quota' || member === 'isPrivileged' || member === 'isSizeCertain' || member === 'watch')
-      return [member, (...args: unknown[]) => run(member, args)];
+    if (IMMEDIATE.includes(member)) return [member, (...args: unknown[]) => run(member, args)];
     if (member !== 'walk') return [member, async (...args: unknown[]) => run(member, args)];
     const walk = async function* (...args: unknown[]) {
       yield await run(member, args);
@@ -576,9 +578,7 @@ describe('circuitBreaker', () => {
     assert.match(refused.message, /^The store has been unreachable for \d+ seconds\. Connection refused\.$/);
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);
-    for (const member of MEMBERS.filter(
-      (each) => !['close', 'walk', 'quota', 'readCached', 'isPrivileged', 'isSizeCertain', 'watch'].includes(each),
-    )) {
+    for (const member of MEMBERS.filter((each) => !['close', 'walk', 'readCached', ...IMMEDIATE].includes(each))) {
       await assert.rejects(call(store, member, 'a'), /has been unreachable/, member);
     }
     await assert.rejects(async () => Array.fromAsync(store.walk?.(folder('a')) ?? []), /has been unreachable/);

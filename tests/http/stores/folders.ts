@@ -3,6 +3,7 @@ import { beforeEach, describe, it } from 'node:test';
 import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
 import { assertFailure, assertSuccess, jsonOf, plant, postForm, postJson, send, treeOf } from '../client.ts';
 import { serveEmptyStore } from '../empty-service.ts';
+import { maxPathBytesOf, segmentsOf } from '../wrong-paths.ts';
 
 const CREATED = { message: 'Folder created successfully' };
 const DELETED = { message: 'Folder deleted successfully' };
@@ -182,12 +183,13 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), { ...NEIGHBOURS, 'c/': null, 'c/x': '1' });
       });
 
-      it('returns 400 when a path would exceed 1,024 bytes, and changes nothing', async () => {
-        const long = `${'y'.repeat(200)}/`.repeat(5).slice(0, -1);
+      it('returns 400 when a path would exceed the limit, and changes nothing', async () => {
+        const limit = await maxPathBytesOf(port);
+        const long = segmentsOf(limit - 20);
         await plant(port, { [`a/${long}`]: '1' });
         const before = await treeOf(port);
         const response = await postJson(port, '/rename_folder/a', { newName: 'z'.repeat(30) });
-        assertFailure(response, 400, /1024/);
+        assertFailure(response, 400, new RegExp(`The maximum is ${limit}`));
         assert.deepEqual(await treeOf(port), before);
       });
     });

@@ -4,7 +4,7 @@ import type { Backend } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { assertFailure, assertSuccess, namesIn, plant, postJson, send, treeOf, upload } from '../client.ts';
 import { serveEmptyStore } from '../empty-service.ts';
-import { segmentsOf } from '../wrong-paths.ts';
+import { maxPathBytesOf, segmentsOf } from '../wrong-paths.ts';
 
 /** Tests that stores keep names unchanged. `protocol/names.test.ts` tests each endpoint with each name. */
 export function namesSuite(backend: Backend): void {
@@ -38,22 +38,23 @@ export function namesSuite(backend: Backend): void {
       assert.deepEqual(await treeOf(port), Object.fromEntries(alike.map((name) => [name, `that of ${name}`])));
     });
 
-    it('accepts a path of 1,024 bytes everywhere, including the slash of a folder', async () => {
-      const longest = segmentsOf(1024);
+    it('accepts a path up to the limit everywhere, including the slash of a folder', async () => {
+      const limit = await maxPathBytesOf(port);
+      const longest = segmentsOf(limit);
       const slash = longest.lastIndexOf('/');
       await upload(port, longest, 'x');
       assert.equal((await send(port, `/file/${longest}`)).body.toString(), 'x');
-      const renamed = await postJson(port, `/rename/${longest}`, { newName: 'z'.repeat(1023 - slash) });
+      const renamed = await postJson(port, `/rename/${longest}`, { newName: 'z'.repeat(limit - 1 - slash) });
       assert.equal(renamed.status, 200, renamed.body.toString());
-      const other = `${longest.slice(0, slash + 1)}${'z'.repeat(1023 - slash)}`;
+      const other = `${longest.slice(0, slash + 1)}${'z'.repeat(limit - 1 - slash)}`;
       const moved = await postJson(port, '/move', { source: other, destination: longest, is_folder: false });
       assertSuccess(moved, { message: 'Item moved successfully' });
       assert.deepEqual(await namesIn(port, longest.slice(0, slash)), [longest.slice(slash + 1)]);
       assert.equal((await send(port, `/delete/${longest}`, { method: 'DELETE' })).status, 200);
 
-      assert.equal((await postJson(port, '/create_folder', { path: segmentsOf(1023) })).status, 200);
-      assert.equal((await postJson(port, '/create_folder', { path: `${segmentsOf(1022)}z/` })).status, 200);
-      assertFailure(await postJson(port, '/create_folder', { path: longest }), 400, /1025 bytes/);
+      assert.equal((await postJson(port, '/create_folder', { path: segmentsOf(limit - 1) })).status, 200);
+      assert.equal((await postJson(port, '/create_folder', { path: `${segmentsOf(limit - 2)}z/` })).status, 200);
+      assertFailure(await postJson(port, '/create_folder', { path: longest }), 400, new RegExp(`${limit + 1} bytes`));
     });
   });
 }

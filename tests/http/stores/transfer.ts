@@ -16,7 +16,7 @@ import {
   upload,
 } from '../client.ts';
 import { serveEmptyStore } from '../empty-service.ts';
-import { segmentsOf } from '../wrong-paths.ts';
+import { maxPathBytesOf, segmentsOf } from '../wrong-paths.ts';
 import { NEIGHBOURS } from './folders.ts';
 
 const OPERATIONS = [
@@ -300,20 +300,22 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...rest, 'b/': null, 'b/x': '1' });
         });
 
-        it('returns 400 when a path would exceed 1,024 bytes, and changes nothing', async () => {
-          await plant(port, { [`a/${segmentsOf(900)}`]: '1', 'a/b': '2' });
+        it('returns 400 when a path would exceed the limit, and changes nothing', async () => {
+          const limit = await maxPathBytesOf(port);
+          await plant(port, { [`a/${segmentsOf(limit - 100)}`]: '1', 'a/b': '2' });
           const before = await treeOf(port);
           const response = await folder('a', segmentsOf(200));
-          assertFailure(response, 400, /1024/);
+          assertFailure(response, 400, new RegExp(`The maximum is ${limit}`));
           assert.deepEqual(await treeOf(port), before);
         });
 
         if (isFirst) {
           it('measures path lengths in UTF-8 bytes', async () => {
             const name = 'x'.repeat(60);
-            await plant(port, { [`${name}/${segmentsOf(950)}`]: '1' });
+            const limit = await maxPathBytesOf(port);
+            await plant(port, { [`${name}/${segmentsOf(limit - 74)}`]: '1' });
             const before = await treeOf(port);
-            assertFailure(await folder(name, '日'.repeat(30)), 400, /1024/);
+            assertFailure(await folder(name, '日'.repeat(30)), 400, new RegExp(`The maximum is ${limit}`));
             assert.deepEqual(await treeOf(port), before);
           });
         }
