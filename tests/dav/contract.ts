@@ -280,7 +280,7 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
           database().run((db) =>
             db
               .insertInto('properties')
-              .values({ path: `${path}/f`, parent: `${path}/`, ...named('file'), xml: '' })
+              .values({ path: `${path}/f`, parent: `${path}/`, ...named('file'), xml: '', username: null, length: 0 })
               .execute(),
           ),
         );

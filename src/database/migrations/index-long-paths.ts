@@ -17,13 +17,13 @@ export const INDEX_LONG_PATHS: Migration = {
       ['locks_by_path', 'locks', 'path'],
       ['locks_by_parent', 'locks', 'parent'],
       ['properties_by_parent', 'properties', 'parent'],
+      ['properties_by_path', 'properties', 'path'],
     ] as const;
     for (const [name, table, column] of indexes) {
       await db.schema.dropIndex(name).execute();
       await db.schema.createIndex(name).on(table).using('hash').column(column).execute();
     }
     await db.schema.alterTable('properties').dropConstraint('properties_key').execute();
-    await db.schema.createIndex('properties_by_path').on('properties').using('hash').column('path').execute();
     await sql`
       alter table properties add constraint properties_key
       exclude using hash ((path || ${SEPARATOR} || namespace || ${SEPARATOR} || name) with =)
