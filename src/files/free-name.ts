@@ -12,7 +12,6 @@ import {
 } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import { maxPathBytesOf } from './fallbacks.ts';
-import type { Files } from './files.ts';
 
 /**
  * Calls `create` with `wanted`, and then with numbered names, until one is free. `create` must not replace anything.
@@ -41,7 +40,7 @@ export async function withFreeName<Path extends FilePath | FolderPath, Result>(
  * whether or not it needs one.
  */
 export async function withFreeFolders(
-  files: Pick<Files, 'stat' | 'maxPathBytes'>,
+  files: Pick<Store, 'stat'> & Required<Pick<Store, 'maxPathBytes'>>,
   { root, wanted }: { readonly root: FolderPath; readonly wanted: FilePath },
 ): Promise<FilePath> {
   const names = wanted.split('/');
