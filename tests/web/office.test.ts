@@ -23,7 +23,7 @@ test('The text of office documents and e-mails is shown, and nothing of them is 
   const viewer = page.getByRole('dialog');
   await viewer.getByRole('heading', { name: 'Plan & goals' }).waitFor();
   await viewer.getByRole('cell', { name: 'c', exact: true }).waitFor();
-  await viewer.getByText('Text only. Download the file to see its layout.').waitFor();
+  await viewer.getByText('Text only, and possibly incomplete. Download the file to see all of it.').waitFor();
   await assertAccessibleInBothSchemes(page, t, { state: 'a Word document' });
   const next = () => page.keyboard.press('ArrowRight');
 
