@@ -61,7 +61,10 @@ export function sandboxed(
   const limits = `--as=${Math.ceil(memoryBytes)} --cpu=${cpuTime} --fsize=${outputBytes} --nofile=${MAX_FILES} --core=0`;
   const filter = protection.filtersCalls ? systemCallFilter() : undefined;
   const command = [
-    ...['-c', WITH_FILTER, 'sh', '/usr/bin/bwrap'],
+    '-c',
+    WITH_FILTER,
+    'sh',
+    '/usr/bin/bwrap',
     ...(filter ? ['--seccomp', '3'] : []),
     ...(protection.forbidsNamespaces ? ['--unshare-user', '--disable-userns'] : []),
     ...isolation.split(' '),

@@ -59,7 +59,8 @@ export async function buildArchive(
     if (isFolder(path)) return undefined;
     return files.stat(path, options).catch((error: unknown) => {
       if (selected.length === 1) throw error;
-      return void missing.addUnreadable(path, error);
+      missing.addUnreadable(path, error);
+      return undefined;
     });
   };
   for await (const { item: path, found: file } of mapAhead(each(selected), AHEAD, find)) {
@@ -240,7 +241,8 @@ async function withSizes({ files, options, missing }: Walk, entries: readonly En
     if (isCertain(entry)) return entry;
     const { path } = entry as FileEntry;
     return undefinedIfNotFound(files.stat(path, options)).catch((error: unknown) => {
-      return void missing.addUnreadable(path, error);
+      missing.addUnreadable(path, error);
+      return undefined;
     });
   };
   const completed: Entry[] = [];
@@ -262,7 +264,8 @@ async function listPage(
   } catch (error) {
     if (requested.size === 1 && requested.has(path)) throw error;
     if (!requested.has(path) && isStoreError(error, 'not-found')) return undefined;
-    return void missing.addUnreadable(path, error);
+    missing.addUnreadable(path, error);
+    return undefined;
   }
 }
 

@@ -815,7 +815,7 @@ describe('WebDAV settings', () => {
       `<Z:Win32LastModifiedTime>${TIME}</Z:Win32LastModifiedTime>`,
       `<getlastmodified>${TIME}</getlastmodified>`,
     ];
-    const start = async (t: TestContext, options: Parameters<typeof startGuardedService>) => {
+    const startGuarded = async (t: TestContext, options: Parameters<typeof startGuardedService>) => {
       const guarded = await startGuardedService(...options);
       t.after(() => guarded.stop());
       guarded.grant(ALL);
@@ -824,13 +824,13 @@ describe('WebDAV settings', () => {
         guarded.asAnn(url(name), { method: 'PROPPATCH', headers, body });
       const times = async (name: string, depth: string) =>
         texts(await guarded.asAnn(url(name), { method: 'PROPFIND', headers: { depth } }), 'getlastmodified');
-      const put = (name: string, body: string) => guarded.asAnn(url(name), { method: 'PUT', body });
-      return { ...guarded, patch, times, put };
+      const store = (name: string, body: string) => guarded.asAnn(url(name), { method: 'PUT', body });
+      return { ...guarded, patch, times, put: store };
     };
 
     for (const backend of [memory, disk]) {
       it(`are set by Windows, Cyberduck and rclone, and don't prevent undo: ${backend.name}`, async (t) => {
-        const service = await start(t, [backend, { hasJobs: true }]);
+        const service = await startGuarded(t, [backend, { hasJobs: true }]);
         for (const [index, form] of [...FORMS, `<lastmodified>${NUMBER}</lastmodified>`].entries()) {
           const name = `f${index}`;
           assert.equal((await service.put(name, 'text')).status, 201);
@@ -863,9 +863,9 @@ describe('WebDAV settings', () => {
     }
 
     it('need the manage permission, a valid time and no lock of another user', async (t) => {
-      const service = await start(t, [memory, { hasJobs: true }]);
+      const service = await startGuarded(t, [memory, { hasJobs: true }]);
       await service.put('a', 'text');
-      const [before] = await service.times('a', '0');
+      const [original] = await service.times('a', '0');
       const [windows = '', dav = ''] = FORMS;
       service.grant(grant('', ['read', 'write']));
       assert.deepEqual(texts(await service.patch('a', properties(windows)), 'status'), ['HTTP/1.1 200 OK']);
@@ -879,21 +879,21 @@ describe('WebDAV settings', () => {
       assert.deepEqual(texts(mixed, 'status'), ['HTTP/1.1 403 Forbidden', 'HTTP/1.1 424 Failed Dependency']);
       const locked = await service.asAnn('/-/dav/a', { method: 'LOCK', body: LOCK_BODY });
       assert.equal((await service.patch('a', properties(windows))).status, 423);
-      assert.deepEqual(await service.times('a', '0'), [before]);
+      assert.deepEqual(await service.times('a', '0'), [original]);
       const held = { if: `(${String(locked.headers['lock-token'])})` };
       assert.equal((await service.patch('a', properties(windows), held)).status, 207);
       assert.deepEqual(await service.times('a', '0'), [TIME]);
     });
 
     it('are accepted from Windows and refused otherwise in a store that can not change them', async (t) => {
-      const wrap = ({ setModified: _, ...store }: Store): Store => store;
-      const service = await start(t, [memory, { hasJobs: true, wrap }]);
+      const wrap = ({ setModified: _setModified, ...store }: Store): Store => store;
+      const service = await startGuarded(t, [memory, { hasJobs: true, wrap }]);
       await service.put('a', 'text');
-      const [before] = await service.times('a', '0');
+      const [original] = await service.times('a', '0');
       const [windows = '', dav = ''] = FORMS;
       assert.deepEqual(texts(await service.patch('a', properties(windows)), 'status'), ['HTTP/1.1 200 OK']);
       assert.deepEqual(texts(await service.patch('a', properties(dav)), 'status'), ['HTTP/1.1 403 Forbidden']);
-      assert.deepEqual(await service.times('a', '0'), [before]);
+      assert.deepEqual(await service.times('a', '0'), [original]);
     });
   });
 

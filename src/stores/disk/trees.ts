@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { lstat, mkdir, open, opendir, readdir, realpath, rmdir, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, opendir, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { walkByLists } from '../../files/fallbacks.ts';

@@ -38,10 +38,6 @@ function parseTime(header: string | readonly string[] | undefined): Date | undef
 
 /** Formats a time like rclone: without trailing zeros, and without a point in whole seconds. */
 function formatTime(time: Date): string {
-  const milliseconds = Math.abs(time.getTime());
-  const fraction = String(milliseconds % 1000)
-    .padStart(3, '0')
-    .replace(/0+$/, '');
-  const text = `${Math.floor(milliseconds / 1000)}${fraction && `.${fraction}`}`;
+  const text = String(Math.abs(time.getTime()) / 1000);
   return time.getTime() < 0 ? `-${text}` : text;
 }

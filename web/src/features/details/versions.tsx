@@ -4,13 +4,7 @@ import { restoreFileVersion } from '../../model/changes/restore-version.ts';
 import { parentOf } from '../../platform/paths.ts';
 import type { FileEntry, Service } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
-import {
-  deleteVersions,
-  type FileVersion,
-  listVersions,
-  type VersionPage,
-  versionUrl,
-} from '../../platform/service/versions.ts';
+import { type FileVersion, listVersions, type VersionPage, versionUrl } from '../../platform/service/versions.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { useLoaded } from '../../ui/loading.ts';
