@@ -1,18 +1,35 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
-import { assertSuccess, postJson, send, upload } from '../http/client.ts';
+import { assertSuccess, begin, postJson, send, upload, within } from '../http/client.ts';
 import { haveResponded, untilAllServe } from './serving.ts';
 import { temporaryFilesOf } from './temporary-files.ts';
+
+const EVENTS = { accept: 'text/event-stream' };
 
 const skip = process.platform === 'linux' ? false : 'the workers of a process are found by /proc, which is of Linux';
 
 describe('Two workers', { skip }, () => {
+  it('close their connections when they are killed, also those of responses in progress', async (t) => {
+    const { port, serving, ...holdall } = await startHoldall(t, { settings: { WORKERS: '2' } });
+    await untilAllServe({ port, serving, ...holdall });
+    const streams = await Promise.all(
+      Array.from({ length: 4 }, () => begin(port, '/-/changes', { headers: EVENTS, agent: new Agent() }).response),
+    );
+    for (const { headers } of streams) assert.equal(headers['content-type'], 'text/event-stream');
+    // The service does not end the responses.
+    const aborted = streams.map((stream) => assert.rejects(once(stream.resume(), 'end'), { code: 'ECONNRESET' }));
+    for (const worker of serving()) process.kill(worker, 'SIGKILL');
+    await within('all connections are closed', Promise.all(aborted));
+  });
+
   it('share a signing key, replace a killed worker and exit with the parent process', async (t) => {
     const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
     const [killed = Number.NaN, survivor] = await untilAllServe(holdall);
