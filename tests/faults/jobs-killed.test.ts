@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
@@ -52,42 +52,77 @@ const SCENARIOS: readonly Scenario[] = [
 const OLD = 'old content';
 const NEW = 'new content of another client';
 
-it('Jobs whose process is killed after their work leave new content at the same place alone', async (t) => {
-  const first = await startHoldall(t);
-  const { root } = first;
-  for (const { name } of SCENARIOS) {
-    await mkdir(join(root, name));
-    await writeFile(join(root, name, 'file'), OLD);
-  }
-  using database = new DatabaseSync(join(root, '.holdall/holdall.sqlite'), { timeout: 10_000 });
-  // The work of the jobs is done, but not that it is.
-  database.exec(
-    "create trigger hold before update on jobs when new.status = 'succeeded' begin select raise(abort, 'held'); end",
-  );
-  const locations = await Promise.all(
-    SCENARIOS.map(async ({ submit }) => {
-      const { status, headers } = await submit(first.port);
-      assert.equal(status, 202);
-      return String(headers.location);
-    }),
-  );
-  await until('the work is done', () =>
-    SCENARIOS.every(({ name, destination }) => existsSync(join(root, destination ?? name)) === Boolean(destination)),
-  );
-  for (const { name } of SCENARIOS) await upload(first.port, `${name}/file`, NEW);
-  await first.kill();
+/** How the first process ends, and when. */
+interface Strike {
+  readonly title: string;
+  /** The status that jobs don't get before the strike: their work is done, or has not begun. */
+  readonly held: 'succeeded' | 'running';
+  readonly strike: (first: Holdall) => Promise<unknown>;
+}
 
-  database.exec("drop trigger hold; update jobs set lease_expires_at = created_at where status = 'running'");
-  const second = await startHoldall(t, { root });
-  const statuses = await Promise.all(locations.map((location) => statusOf(second, location)));
-  for (const [index, { name, destination, fails = false }] of SCENARIOS.entries()) {
-    assert.equal(await readFile(join(root, name, 'file'), 'utf8'), NEW, name);
-    assert.equal(statuses[index], fails ? 'failed' : 'succeeded', name);
-    if (destination) assert.equal(await readFile(join(root, destination, 'file'), 'utf8'), OLD, name);
-  }
-  const trash = await readdir(join(root, '.holdall/trash'));
-  assert.equal(trash.filter((entry) => !entry.endsWith('.json')).length, 1);
-});
+const STRIKES: readonly Strike[] = [
+  { title: 'Jobs whose process is killed after their work', held: 'succeeded', strike: (first) => first.kill() },
+  {
+    title: 'Jobs whose process is stopped after their work',
+    held: 'succeeded',
+    strike(first) {
+      first.signal('SIGTERM');
+      return first.ended;
+    },
+  },
+  { title: 'Jobs of a restored database that have ended', held: 'running', strike: (first) => first.kill() },
+];
+
+for (const { title, held, strike } of STRIKES) {
+  it(`${title} leave new content at the same place alone`, async (t) => {
+    const first = await startHoldall(t, { settings: { SHUTDOWN_TIMEOUT: '1' } });
+    const { root, port } = first;
+    for (const { name } of SCENARIOS) {
+      await mkdir(join(root, name));
+      await writeFile(join(root, name, 'file'), OLD);
+    }
+    const path = join(root, '.holdall/holdall.sqlite');
+    const hold = `create trigger hold before update on jobs when new.status = '${held}' begin select raise(abort, 'held'); end`;
+    execute(path, hold);
+    const locations = await Promise.all(
+      SCENARIOS.map(async ({ submit }) => {
+        const { status, headers } = await submit(port);
+        assert.equal(status, 202);
+        return String(headers.location);
+      }),
+    );
+    const isRestored = held === 'running';
+    const backup = join(root, '.holdall/backup.sqlite');
+    if (isRestored) execute(path, `vacuum into '${backup}'; drop trigger hold`);
+    await until('the work is done', () =>
+      SCENARIOS.every(({ name, destination }) => existsSync(join(root, destination ?? name)) === Boolean(destination)),
+    );
+    if (isRestored) await Promise.all(locations.map((location) => statusOf(first, location)));
+    for (const { name } of SCENARIOS) await upload(port, `${name}/file`, NEW);
+    await strike(first);
+
+    if (isRestored) {
+      for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
+      await rename(backup, path);
+    }
+    execute(path, "drop trigger hold; update jobs set lease_expires_at = created_at where status = 'running'");
+    const second = await startHoldall(t, { root });
+    const statuses = await Promise.all(locations.map((location) => statusOf(second, location)));
+    for (const [index, { name, destination, fails = false }] of SCENARIOS.entries()) {
+      assert.equal(await readFile(join(root, name, 'file'), 'utf8'), NEW, name);
+      assert.equal(statuses[index], fails || isRestored ? 'failed' : 'succeeded', name);
+      if (destination) assert.equal(await readFile(join(root, destination, 'file'), 'utf8'), OLD, name);
+    }
+    const trash = await readdir(join(root, '.holdall/trash'));
+    assert.equal(trash.filter((entry) => !entry.endsWith('.json')).length, 1);
+  });
+}
+
+/** Runs statements in the database of a service. */
+function execute(path: string, statements: string): void {
+  using database = new DatabaseSync(path, { timeout: 10_000 });
+  database.exec(statements);
+}
 
 /** Returns the status of a job that has ended. */
 function statusOf({ port }: Holdall, location: string): Promise<string> {
