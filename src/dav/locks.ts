@@ -5,13 +5,13 @@ import { type LocksTable, lockTopicOf } from '../database/tables/locks.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
-import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, isWithin, parentOf, ROOT } from '../model/path.ts';
 import { covers, type Lock, type LockedChange, pathsTo } from './lock.ts';
 
 /** Maximum number of locks of one user, and of all anonymous users. */
 const MAX_LOCKS = 10_000;
 
-/** Maximum number of shared locks of one file or folder: `PROPFIND` repeats those of a folder for everything in it. */
+/** Maximum number of shared locks that cover a file or folder: `PROPFIND` repeats those of a folder for everything in it. */
 const MAX_SHARED_LOCKS = 8;
 
 export interface NewLock
@@ -50,7 +50,8 @@ export class Locks {
         (lock) => (scope === 'exclusive' || lock.scope === 'exclusive') && overlaps(lock, { path, isDeep }),
       );
       if (conflict) return { conflict };
-      if (related.filter((lock) => lock.path === path).length >= MAX_SHARED_LOCKS) throw tooManyShared(path);
+      const crowded = findCrowded(related, { path, isDeep });
+      if (crowded !== undefined) throw tooManyShared(crowded);
       await requireFewLocks(db, user);
       const row = await db
         .insertInto('locks')
@@ -232,12 +233,27 @@ function overlaps(lock: Lock, wanted: Pick<Lock, 'path' | 'isDeep'>): boolean {
   return covers(lock, wanted.path) || covers({ ...lock, ...wanted }, lock.path);
 }
 
+/** Returns a file or folder that already has the maximum number of locks, and that another lock would cover; undefined for none. */
+function findCrowded(
+  locks: readonly Lock[],
+  { path, isDeep }: Pick<Lock, 'path' | 'isDeep'>,
+): FilePath | FolderPath | undefined {
+  const byPath = Map.groupBy(locks, (lock) => lock.path);
+  const countAt = (place: FilePath | FolderPath) =>
+    pathsTo(place).reduce(
+      (sum, each) => sum + (byPath.get(each) ?? []).filter((lock) => covers(lock, place)).length,
+      0,
+    );
+  const below = [...byPath.keys()].filter((place) => isDeep && isFolder(path) && isWithin(place, path));
+  return [path, ...below].find((place) => countAt(place) >= MAX_SHARED_LOCKS);
+}
+
 /** The paths of a folder and of everything in it. The comparison of both engines is exact, unlike that of LIKE. */
 const isBelow = (folder: FolderPath) =>
   sql<boolean>`substr(path, 1, length(cast(${folder} as text))) = cast(${folder} as text)`;
 
 function tooManyShared(path: FilePath | FolderPath): StoreError {
-  const message = `${quoted(path)} already has ${MAX_SHARED_LOCKS} shared locks, the maximum. Try again later.`;
+  const message = `${MAX_SHARED_LOCKS} shared locks already cover ${quoted(path)}, the maximum. Try again later.`;
   return new StoreError('invalid-request', message);
 }
 

@@ -381,7 +381,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'POST /copy': {
     operationId: 'copyItem',
-    errors: [...WRITE, ...TRANSFER, 'root-not-allowed'],
+    errors: [...WRITE, ...TRANSFER, 'root-not-allowed', 'too-many-properties'],
     request: transfer,
     response: changed('Item copied successfully'),
   },

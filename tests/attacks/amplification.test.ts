@@ -20,6 +20,8 @@ interface Row {
   readonly path: string;
   readonly call: Call;
   readonly status: number;
+  /** Default: an anonymous user, who sees no locks. */
+  readonly user?: 'ann';
   readonly ceiling?: Partial<Ceiling>;
 }
 
@@ -58,6 +60,20 @@ const ROWS: readonly Row[] = [
     call: propfind(body('propfind', `<D:prop>${names(200, 10)}</D:prop>`)),
     status: 207,
     ceiling: { responseBytes: FILES * 10 * 1024 },
+  },
+  {
+    title: 'a PROPFIND of names that each file lacks',
+    path: '/-/dav/many/',
+    call: propfind(body('propfind', `<D:prop>${names(70, 100)}</D:prop>`)),
+    status: 403,
+  },
+  {
+    title: 'a PROPFIND of a folder with shared locks',
+    path: '/-/dav/locked/many/',
+    call: propfind(''),
+    user: 'ann',
+    status: 207,
+    ceiling: { responseBytes: FILES * 6 * 1024 },
   },
   {
     title: 'a lock with a long owner',
@@ -105,18 +121,28 @@ describe('A request costs not much more than its bytes:', () => {
       });
     service = await startGuardedService(memory, { hasJobs: true, wrap: counted });
     service.grant(grant('', PERMISSIONS), grant('', PERMISSIONS, EVERYONE));
-    await service.plant(Object.fromEntries(Array.from({ length: FILES }, (_, index) => [`many/${index}`, 'x'])));
+    const names = Array.from({ length: FILES }, (_, index) => [`many/${index}`, `locked/many/${index}`]).flat();
+    await service.plant(Object.fromEntries(names.map((name) => [name, 'x'])));
+    // Without the limit, 16 locks would cover each file.
+    for (const folder of Array.from({ length: 8 }, () => ['locked/', 'locked/many/']).flat()) {
+      const { status } = await service.asAnn(`/-/dav/${folder}`, lock(`<D:owner>${'o'.repeat(900)}</D:owner>`));
+      assert.ok(status === 200 || status === 400, `${status}`);
+    }
     // The first requests compile code.
-    for (const { path, call } of ROWS) await service.asAnonymous(path, call);
+    for (const row of ROWS) await request(row);
   });
   after(() => service.stop());
 
-  for (const { title, path, call, status, ceiling } of ROWS) {
+  const request = ({ path, call, user }: Row) =>
+    user === 'ann' ? service.asAnn(path, call) : service.asAnonymous(path, call);
+
+  for (const row of ROWS) {
+    const { title, status, ceiling } = row;
     it(title, async () => {
       const limits = { ...DEFAULT, ...ceiling };
       calls = 0;
       const start = process.cpuUsage();
-      const response = await service.asAnonymous(path, call);
+      const response = await request(row);
       const { user, system } = process.cpuUsage(start);
       assert.equal(response.status, status, response.body.toString().slice(0, 300));
       assert.ok(response.body.length <= limits.responseBytes, `${response.body.length} bytes`);

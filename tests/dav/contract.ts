@@ -10,7 +10,7 @@ import { findObstacle } from '../../src/dav/lock.ts';
 import { Locks, type NewLock } from '../../src/dav/locks.ts';
 import { Properties } from '../../src/dav/properties.ts';
 import { foldingNames } from '../../src/model/name-comparison.ts';
-import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import { until } from '../../testing/until.ts';
 
 type Engine = Parameters<typeof openEngine>[0];
@@ -121,6 +121,18 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
           const title = JSON.stringify([first, second]);
           assert.equal(await conflictOf(second.path, second), expected, title);
         }
+      });
+
+      it('allows eight shared locks that cover a file, also by the folders that contain it', async () => {
+        const shared = (path: string) => wanted(path, { scope: 'shared', isDeep: isFolder(pathOf(path)) });
+        for (const path of ['', 'a/', 'a/', 'a/b/', 'a/b/c', 'a/b/c', 'a/b/c', 'other'])
+          await create(path, shared(path));
+        await create('a/b/c', shared('a/b/c'));
+        for (const path of ['a/b/c', 'a/b/', 'a/', '']) {
+          await assert.rejects(create(path, shared(path)), { code: 'invalid-request' }, path);
+        }
+        await create('a/b/d', shared('a/b/d'));
+        await create('a/', wanted('a/', { scope: 'shared' }));
       });
 
       it('gives one lock to two processes that ask for it at once', async () => {

@@ -32,6 +32,16 @@ const MAX_NAMES = 200;
 /** Maximum characters of their elements, which the response repeats for each file that lacks them. */
 const MAX_NAMES_LENGTH = 8 * 1024;
 
+/**
+ * Maximum characters of these elements for all entries of a page: 2 KiB for each of 1,000 entries. A folder with several pages
+ * counts as a full page.
+ */
+const MAX_REPEATED_LENGTH = 2 * 1024 * 1024;
+const PAGE_ENTRIES = 1000;
+
+/** Maximum characters of the owners of inherited locks, which the response repeats for each file. */
+const MAX_REPEATED_OWNERS = 256;
+
 /** Characters of a response that are written at once, at least. */
 const CHUNK_LENGTH = 256 * 1024;
 
@@ -60,6 +70,7 @@ export async function propfind(context: DavContext): Promise<FastifyReply> {
   requireCredentials(context, 'list');
   const wanted = parseBody(await context.readBody());
   const first = await findFirst(context, depth);
+  if (!context.isMinimal) requireFewRepeated(wanted, first.page);
   const space = asksForSpace(wanted) && files.canList(ROOT) ? await files.space() : undefined;
   const writer = new ResponseWriter(context, wanted, space);
   const isWithoutRoot = depth === '1' && context.prefers('depth-noroot');
@@ -146,6 +157,31 @@ function namesIn(element: XmlElement): readonly PropertyName[] {
   throw new DavError(400, message);
 }
 
+/**
+ * Throws 403 if the elements of properties that no file has would make up most of a response. It would be incomplete without them
+ * (RFC 4918, section 9.1).
+ */
+function requireFewRepeated(wanted: Wanted, page: Listing | undefined): void {
+  if (wanted.kind !== 'some' || !page) return;
+  const length = wanted.names.reduce((sum, name) => sum + (isLive(name) ? 0 : emptyElement(name).length), 0);
+  const entries = page.cursor === undefined ? page.entries.length : PAGE_ENTRIES;
+  if (length * entries <= MAX_REPEATED_LENGTH) return;
+  throw new DavError(
+    403,
+    `The response would repeat ${length} characters of property names for each entry of the folder. Ask for fewer properties, or send "Prefer: return=minimal".`,
+    '<D:number-of-matches-within-limits/>',
+  );
+}
+
+const isLive = ({ namespace, name }: PropertyName): boolean =>
+  namespace === DAV_NAMESPACE && ALL_PROPERTIES.some((live) => live === name);
+
+/** Returns the locks of a folder for the entries in it. Long owners are omitted: PROPFIND of the folder itself has them. */
+function inherited(locks: readonly Lock[]): readonly Lock[] {
+  const length = locks.reduce((sum, { owner = '' }) => sum + owner.length, 0);
+  return length <= MAX_REPEATED_OWNERS ? locks : locks.map((lock) => ({ ...lock, owner: undefined }));
+}
+
 function asksForSpace(wanted: Wanted): boolean {
   if (wanted.kind === 'names') return false;
   return (wanted.kind === 'all' ? wanted.include : wanted.names).some(needsSpace);
@@ -205,7 +241,7 @@ class ResponseWriter {
     const isRepeated = isPlain && isSingle && canLockAll !== undefined;
     // What the elements depend on, except their entries.
     const key = isRepeated ? JSON.stringify([href, this.#wanted, this.#isMinimal, canLockAll]) : undefined;
-    const deep = locks.filter((lock) => lock.isDeep && covers(lock, folder));
+    const deep = inherited(locks.filter((lock) => lock.isDeep && covers(lock, folder)));
     const locksOf = Map.groupBy(locks, ({ path }) => path);
     for (let page: Listing | undefined = first; page; ) {
       const { entries, cursor }: Listing = page;
