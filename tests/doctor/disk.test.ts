@@ -83,7 +83,7 @@ describe('holdall doctor on a disk', () => {
     assert.equal(code, 1);
     assert.equal(
       of('store-open').found,
-      `DISK_ROOT ${root} can't be used: The operating system denied access to this path. Check its owner and permissions. Cause: EROFS: read-only file system, access '${root}'`,
+      `DISK_ROOT ${root} can't be used: The operating system denied access to the folder. Check its owner and permissions. Cause: EROFS: read-only file system, access '${root}'`,
     );
     const user = process.getuid?.();
     assert.equal(

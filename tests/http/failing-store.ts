@@ -10,12 +10,13 @@ export function failing(error: () => unknown): (store: Store) => Store {
         throw error();
       },
     ]);
-    // This member only checks a path and never fails. The others return immediately and never throw.
-    const { isPrivileged, isSizeCertain } = store;
+    // These members return immediately and never throw.
+    const { isPrivileged, isSizeCertain, maxPathBytes } = store;
     return {
       ...Object.fromEntries(members),
       ...(isPrivileged && { isPrivileged }),
       ...(isSizeCertain && { isSizeCertain }),
+      ...(maxPathBytes && { maxPathBytes }),
     };
   };
 }

@@ -82,7 +82,7 @@ export function testLargeFolders({ pageSize, folders, filesInEach }: LargeFolder
   });
 
   describe('Moving a large folder', () => {
-    it('lists the source three times and the destination twice, plus the existence checks', async (t) => {
+    it('lists the source four times and the destination twice, plus the existence checks', async (t) => {
       const moved = namesOf(3, pageSize / 2);
       const bucket = bucketOf(below('f/', moved), pageSize);
       const { store, proxy } = await openFakeBucket(t, bucket.respond);
@@ -90,8 +90,8 @@ export function testLargeFolders({ pageSize, folders, filesInEach }: LargeFolder
       assert.deepEqual(bucket.present, new Set(below('g/', moved)));
       const lists = proxy.requests.filter(({ operation }) => operation === 'ListObjectsV2');
       const listsOf = (prefix: string) => lists.filter(({ query }) => query.get('prefix') === prefix).length;
-      // Existence check; two pages each to copy, to verify and to remove; the remaining keys.
-      assert.equal(listsOf('f/'), 1 + 2 + 2 + 2 + 1);
+      // Existence check; two pages each to check the paths, to copy, to verify and to remove; the remaining keys.
+      assert.equal(listsOf('f/'), 1 + 2 + 2 + 2 + 2 + 1);
       // Existence check; conflict check; two pages each for the two verifications; the first page of the result.
       assert.equal(listsOf('g/'), 1 + 1 + 2 + 2 + 1);
     });

@@ -182,8 +182,8 @@ describe('A single empty listing of a non-empty folder', () => {
       removal: async () => store.removeTree?.(folder('f')),
     };
     for (const [name, call] of representatives(calls, 'copy with overwrite', 'move', 'removal')) {
-      // The first listing checks that the folder exists. A move to a longer path then checks the length of all paths.
-      for (const pass of name.includes('overwrite') ? [2, 3] : name === 'move' ? [3] : [2]) {
+      // The first listing checks that the folder exists. The last one before a copy or move only checks the paths.
+      for (const pass of name === 'removal' ? [2] : name.includes('overwrite') ? [2, 4] : [3]) {
         proxy.intercept(undefined);
         await plant(store, { ...sources, 'g/a': 'older', 'g/old': 'old' });
         let passes = 0;
