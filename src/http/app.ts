@@ -7,7 +7,7 @@ import { guardRequests } from './access/guard-requests.ts';
 import { describeApi } from './api-description.ts';
 import { davRoute } from './dav/dav.ts';
 import { HttpError } from './errors.ts';
-import { handleErrors, refuseAmbiguousHosts } from './failures.ts';
+import { handleErrors, refuseAmbiguousHosts, refuseControlCharactersInIds } from './failures.ts';
 import { type App, setCompilers, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
 import { addLinkHeaders, addQuotaHeader, isolateResponses } from './headers.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
@@ -93,6 +93,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   allowCors(app, service);
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);
+  refuseControlCharactersInIds(app);
   guardRequests(app, service);
   addQuotaHeader(app, service);
   addLinkHeaders(app);

@@ -30,6 +30,18 @@ export function unknownRoute(request: FastifyRequest): HttpError {
   return new HttpError('unknown-route', `There is no route ${request.method} ${path}.`);
 }
 
+/** Rejects IDs in the URL that contain control characters. No ID does, and PostgreSQL has no texts with NUL. */
+export function refuseControlCharactersInIds(app: App): void {
+  app.addHook<{ Params: Readonly<Record<string, string>> | undefined }>('preValidation', ({ params }, _reply, done) => {
+    for (const [name, value] of Object.entries(params ?? {})) {
+      // The rules of paths are those of `parseFile` and `parseFolder`.
+      if (name === '*' || !/\p{Cc}/u.test(value)) continue;
+      throw new HttpError('invalid-request', `The ${name} ${quoted(value)} contains a control character.`);
+    }
+    done();
+  });
+}
+
 /** Rejects requests whose target host is ambiguous. */
 export function refuseAmbiguousHosts(app: App): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {

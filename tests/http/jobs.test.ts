@@ -205,6 +205,17 @@ describe('jobs of folder operations', () => {
     assert.equal(jobOf(await service.asAnonymous(`/base/-/jobs/${anonymous.id}`)).id, anonymous.id);
   });
 
+  it('return 400 for an ID with a control character, which no database has to look up', async () => {
+    for (const path of ['jobs/%00', 'jobs/a%0Ab', 'app-tokens/%00', 'links/%00']) {
+      const method = path.startsWith('app') ? 'DELETE' : 'GET';
+      assertFailure(
+        await service.asAnn(`/base/-/${path}`, { method }),
+        400,
+        /^The id ".*" contains a control character/,
+      );
+    }
+  });
+
   it('respond like the operation itself if they end while the request waits', async () => {
     const copied = await service.asAnn('/base/copy', json(COPY, WAIT));
     assertSuccess(copied, { message: 'Item copied successfully' });
