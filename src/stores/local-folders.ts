@@ -88,9 +88,7 @@ async function createKey(folder: string, path: string): Promise<string> {
 function parseKey(text: string, path: string): Buffer {
   const key = Buffer.from(text.trim(), 'hex');
   if (key.length >= MIN_KEY_BYTES) return key;
-  throw new Error(
-    `${path} does not contain a key of ${MIN_KEY_BYTES} bytes. Delete it, and Holdall creates a new key.`,
-  );
+  throw new Error(`${path} does not contain a key of ${MIN_KEY_BYTES} bytes. Delete it, and Holdall creates a new key`);
 }
 
 function ignoreExisting(error: unknown): void {

@@ -155,7 +155,10 @@ describe('A service', { skip }, () => {
     await writeFile(join(holdall.root, '.holdall/signing-key'), 'damaged');
     for (const worker of holdall.serving()) process.kill(worker, 'SIGKILL');
     assert.equal((await holdall.ended).code, 78);
-    assert.match(holdall.printed(), /does not contain a key/);
+    assert.match(
+      holdall.printed(),
+      /does not contain a key of 32 bytes\. Delete it, and Holdall creates a new key\. Example:/,
+    );
     assert.ok(holdall.log.some(({ msg }) => msg === 'Workers fail at their start; the service ends'));
   });
 });
