@@ -93,7 +93,7 @@ export const Ready = Type.Object(
     almostFull: Type.Optional(
       Type.Array(volumeName, {
         description:
-          'The volumes with less free space than `MIN_FREE_SPACE`. The one of the files takes no new content. Absent if there is none.',
+          'The volumes with less free space than `MIN_FREE_SPACE`. If the volume of the files is one of them, it takes no new content. Absent if there is none.',
       }),
     ),
     quota: Type.Optional(

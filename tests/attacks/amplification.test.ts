@@ -121,8 +121,8 @@ describe('A request costs not much more than its bytes:', () => {
       });
     service = await startGuardedService(memory, { hasJobs: true, wrap: counted });
     service.grant(grant('', PERMISSIONS), grant('', PERMISSIONS, EVERYONE));
-    const names = Array.from({ length: FILES }, (_, index) => [`many/${index}`, `locked/many/${index}`]).flat();
-    await service.plant(Object.fromEntries(names.map((name) => [name, 'x'])));
+    const planted = Array.from({ length: FILES }, (_, index) => [`many/${index}`, `locked/many/${index}`]).flat();
+    await service.plant(Object.fromEntries(planted.map((name) => [name, 'x'])));
     // Without the limit, 16 locks would cover each file.
     for (const folder of Array.from({ length: 8 }, () => ['locked/', 'locked/many/']).flat()) {
       const { status } = await service.asAnn(`/-/dav/${folder}`, lock(`<D:owner>${'o'.repeat(900)}</D:owner>`));

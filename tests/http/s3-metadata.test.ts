@@ -177,7 +177,7 @@ describe('Objects that other programs stored', () => {
       }
     });
 
-    it('are sent as they are if the coding is none of HTTP', async () => {
+    it('are sent as they are if HTTP does not define the coding', async () => {
       await put('c.txt', TEXT, { ContentEncoding: 'utf-8' });
       const { headers, body } = await get('/file/c.txt', { 'accept-encoding': 'identity' });
       assert.equal(headers['content-encoding'], undefined);
