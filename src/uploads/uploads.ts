@@ -9,6 +9,9 @@ import type { WriteCondition } from '../model/store.ts';
 /** Maximum number of unfinished uploads of one user, and of all anonymous users. */
 const MAX_UNFINISHED = 10_000;
 
+/** Maximum number of unfinished uploads of the anonymous users of one network. */
+const MAX_UNFINISHED_OF_NETWORK = 100;
+
 /** Milliseconds for which a finished upload is remembered. */
 const FINISHED_LIFETIME_MS = 24 * 60 * 60_000;
 
@@ -42,7 +45,10 @@ export interface Upload {
 }
 
 /** What a client determines when it begins an upload. */
-export type NewUpload = Omit<Upload, 'id' | 'etag' | 'createdAt' | 'expiresAt'>;
+export type NewUpload = Omit<Upload, 'id' | 'etag' | 'createdAt' | 'expiresAt'> & {
+  /** The network of an anonymous user; undefined for other users. */
+  readonly network: string | undefined;
+};
 
 /** What a renewal of a lease found: it continues, another request waits for its end, or it is lost. */
 export type LeaseState = 'held' | 'wanted' | 'lost';
@@ -67,24 +73,32 @@ export class Uploads {
     this.#options = options;
   }
 
-  /** Adds an upload. Throws `invalid-request` if its user has too many unfinished ones. */
+  /** Adds an upload. Throws `invalid-request` if its user or network has too many unfinished ones. */
   async create(upload: NewUpload): Promise<Upload> {
-    const { owner, ownerHasEntry, appToken, path, type, size, modified, condition, metadata } = upload;
+    const { owner, ownerHasEntry, network, appToken, path, type, size, modified, condition, metadata } = upload;
     const { now } = this.#database.dialect;
     const row = await this.#database.transaction(async (db) => {
-      const { count } = await db
+      const unfinished = db
         .selectFrom('uploads')
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .where('owner', owner === undefined ? 'is' : '=', owner ?? null)
-        .where('etag', 'is', null)
-        .executeTakeFirstOrThrow();
-      if (count >= MAX_UNFINISHED) throw tooManyUploads();
+        .where('etag', 'is', null);
+      if (network !== undefined) {
+        const ofNetwork = await unfinished.where('network', '=', network).executeTakeFirstOrThrow();
+        if (ofNetwork.count >= MAX_UNFINISHED_OF_NETWORK) {
+          throw tooManyUploads('Anonymous users of your network', MAX_UNFINISHED_OF_NETWORK);
+        }
+      }
+      const { count } = await unfinished.executeTakeFirstOrThrow();
+      if (count >= MAX_UNFINISHED)
+        throw tooManyUploads(owner === undefined ? 'Anonymous users' : 'You', MAX_UNFINISHED);
       return db
         .insertInto('uploads')
         .values({
           id: randomUUID(),
           owner: owner ?? null,
           owner_has_entry: ownerHasEntry ? 1 : 0,
+          network: network ?? null,
           app_token: appToken ?? null,
           path,
           type: type ?? null,
@@ -209,7 +223,7 @@ export class Uploads {
 
   /** Records that the content became a file. Clients whose response was lost can then find that out for a day. */
   async finish(id: string, { path, etag }: { readonly path: string; readonly etag: string }): Promise<void> {
-    const finished = { path, etag, expires_at: this.#after(FINISHED_LIFETIME_MS) };
+    const finished = { path, etag, network: null, expires_at: this.#after(FINISHED_LIFETIME_MS) };
     await this.#database.run((db) => db.updateTable('uploads').set(finished).where('id', '=', id).execute());
   }
 
@@ -285,7 +299,7 @@ function toUpload(row: Selectable<UploadsTable>): Upload {
   };
 }
 
-function tooManyUploads(): StoreError {
-  const message = `You already have ${MAX_UNFINISHED} unfinished uploads, the maximum. Finish or cancel some of them.`;
+function tooManyUploads(users: string, max: number): StoreError {
+  const message = `${users} already have ${max} unfinished uploads, the maximum. Finish or cancel some of them.`;
   return new StoreError('invalid-request', message);
 }

@@ -167,3 +167,18 @@ describe('The owner of a resumable upload', () => {
     service.events();
   });
 });
+
+describe('Unfinished uploads of anonymous users', () => {
+  it('are limited for each network, and not for users', async (t) => {
+    const service = await startGuardedService(disk, { hasJobs: true });
+    t.after(() => service.stop());
+    service.grant(grant('', ['read', 'write'], EVERYONE), grant('', ['read', 'write']));
+    const begin = (name: number) => service.asAnonymous('/-/uploads', beginAt(`${name}`, 5));
+    const first = urlOf(await begin(0));
+    for (let name = 1; name < 100; name++) urlOf(await begin(name));
+    assertFailure(await begin(100), 400, /^Anonymous users of your network already have 100 unfinished uploads/);
+    urlOf(await service.asAnn('/-/uploads', beginAt('ann', 5)));
+    assert.equal((await service.asAnonymous(first, DELETE)).status, 204);
+    urlOf(await begin(100));
+  });
+});

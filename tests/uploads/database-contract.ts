@@ -9,6 +9,7 @@ import { StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import type { ContentLimits } from '../../src/uploads/database-contents.ts';
+import { Uploads } from '../../src/uploads/uploads.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
@@ -24,6 +25,25 @@ const valid = async () => {};
 /** Tests uploads whose content is in a database. `locate` returns the location of a new, empty one. */
 export function testDatabaseUploads(engine: string, locate: () => Promise<DatabaseLocation>): void {
   pendingUploadsContract(databaseUploads({ ...memory, name: `memory with ${engine}` }, locate));
+
+  describe(`The table of uploads on ${engine}`, () => {
+    it('limits the unfinished uploads of the anonymous users of each network', async (t) => {
+      const database = await startDatabase(await locate());
+      atEnd(t, () => database.close());
+      const table = new Uploads(database, { lifetimeMs: 60_000, leaseMs: 1_000 });
+      const unknown = { appToken: undefined, type: undefined, size: undefined, modified: undefined };
+      const upload = { ...unknown, path: TARGET.file, condition: undefined, metadata: undefined, ownerHasEntry: false };
+      const begin = (network: string | undefined, owner?: string) => table.create({ ...upload, network, owner });
+      const first = await begin('192.0.2.1');
+      for (let count = 1; count < 100; count++) await begin('192.0.2.1');
+      const message = /^Anonymous users of your network already have 100 unfinished uploads, the maximum\./;
+      await assert.rejects(begin('192.0.2.1'), { message });
+      await begin('192.0.2.2');
+      await begin(undefined, 'ann');
+      await table.finish(first.id, { path: 'a', etag: 'e' });
+      await begin('192.0.2.1');
+    });
+  });
 
   describe(`An upload in the database on ${engine}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, { limits, ...members }: Partial<Store> & { limits?: ContentLimits } = {}) => {

@@ -119,6 +119,7 @@ async function open(t: TestContext) {
     const unknown = {
       owner: undefined,
       ownerHasEntry: false,
+      network: undefined,
       appToken: undefined,
       size: undefined,
       modified: undefined,

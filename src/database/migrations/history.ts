@@ -5,6 +5,7 @@ import { ADD_LINK_ITEMS } from './add-link-items.ts';
 import { ADD_LOCK_APP_TOKENS } from './add-lock-app-tokens.ts';
 import { ADD_PROPERTY_OWNERS } from './add-property-owners.ts';
 import { ADD_UNDO } from './add-undo.ts';
+import { ADD_UPLOAD_NETWORKS } from './add-upload-networks.ts';
 import { ADD_UPLOAD_OWNER_ENTRIES } from './add-upload-owner-entries.ts';
 import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_PROPERTY_OWNERS,
   ADD_UPLOAD_OWNER_ENTRIES,
   INDEX_LONG_PATHS,
+  ADD_UPLOAD_NETWORKS,
 ];

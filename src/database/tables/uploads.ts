@@ -5,6 +5,8 @@ export interface UploadsTable {
   readonly owner: string | null;
   /** 1 if the access file had the user. */
   readonly owner_has_entry: number;
+  /** The network of the anonymous user who began the upload, until it is finished; null for other users. */
+  readonly network: string | null;
   /** The ID of the app token that began the upload; null for other credentials. */
   readonly app_token: string | null;
   /** The path of the file that it becomes. */

@@ -11,6 +11,7 @@ import { removeUpload } from '../../uploads/expiry.ts';
 import type { NewUpload, Upload } from '../../uploads/uploads.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
+import { clientNetwork } from '../limits/connections.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { quoteEtag } from '../preconditions.ts';
@@ -64,7 +65,7 @@ export class OffsetMismatch extends HttpError {
 }
 
 /** An upload as the client describes it. */
-export type DescribedUpload = Omit<NewUpload, 'owner' | 'ownerHasEntry' | 'appToken'>;
+export type DescribedUpload = Omit<NewUpload, 'owner' | 'ownerHasEntry' | 'network' | 'appToken'>;
 
 type ReceivingService = Pick<Service, 'access' | 'maxUploadSize' | 'readOnly' | 'publicUrl' | 'basePath'>;
 
@@ -85,9 +86,12 @@ export class UploadReceiver {
     const { files, user, appToken } = accessOf(request);
     const { path, condition: requested } = described;
     const ownerHasEntry = user !== undefined && this.#service.access.policy().userEntry(user.name) !== undefined;
+    // In the access mode `local`, the network is this machine, and its programs have all permissions.
+    const isAnonymous = user === undefined && this.#service.access.mode !== 'local';
+    const network = isAnonymous ? clientNetwork(request.ip) : undefined;
     this.#requireSize(described.size);
     return files.beginUpload({ path, condition: requested }, ({ condition }) =>
-      this.#create({ ...described, owner: user?.name, ownerHasEntry, appToken, condition }),
+      this.#create({ ...described, owner: user?.name, ownerHasEntry, network, appToken, condition }),
     );
   }
 
