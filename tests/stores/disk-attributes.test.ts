@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
@@ -143,6 +143,20 @@ describe('A copy on a disk', { concurrency: true }, () => {
     assert.deepEqual(await attributesOf('g/sub/a'), expected);
     await store.copy?.(file('f/sub/a'), file('b'), { replace: false });
     assert.deepEqual(await attributesOf('b'), expected);
+  });
+
+  it('belongs to the user of the service, with the mode and group of its source', async (t) => {
+    const { store, at } = await open(t);
+    await mkdir(at('from/sub'), { recursive: true });
+    await writeFile(at('from/sub/a'), 'x', { mode: 0o640 });
+    for (const path of ['from/sub/a', 'from/sub', 'from']) await chown(at(path), 1234, 2345);
+    await store.copyFolder?.(folder('from'), folder('to'), { replace: false });
+    await store.copy?.(file('from/sub/a'), file('b'), { replace: false });
+    for (const path of ['to', 'to/sub', 'to/sub/a', 'b']) {
+      const { uid, gid } = await stat(at(path));
+      assert.deepEqual([uid, gid], [process.geteuid?.(), 2345], path);
+    }
+    assert.equal((await stat(at('b'))).mode & 0o777, 0o640);
   });
 
   it('of a folder has the group of a folder with the setgid bit', async (t) => {

@@ -61,13 +61,17 @@ export interface Permissions {
 }
 
 /**
- * Gives a copy the mode, group, ACL and extended attributes of its source. `group` is that of a folder with the setgid bit
- * in which the copy will be: it replaces the group, and folders get the bit. Does what the process is permitted to do.
+ * Gives a copy the mode, group, ACL and extended attributes of its source, and the user of the process as its owner. `group`
+ * is that of a folder with the setgid bit in which the copy will be: it replaces the group, and folders get the bit. Does
+ * what the process is permitted to do.
  */
 export async function copyPermissions(path: string, { stats, attributes }: Permissions, group?: bigint): Promise<void> {
   const { uid, gid, mode: current } = await lstat(path, { bigint: true });
   const wanted = group ?? stats.gid;
-  const hasGroup = gid === wanted || (await isPermitted(chown(path, Number(uid), Number(wanted))));
+  // Node.js gives copied files the owner of their source if the process is root.
+  const owner = process.geteuid?.() ?? Number(uid);
+  const isOwned = Number(uid) === owner && gid === wanted;
+  const hasGroup = isOwned || (await isPermitted(chown(path, owner, Number(wanted))));
   const kept = stats.isDirectory() ? stats.mode & 0o3777n : stats.mode & 0o777n;
   const mode = group !== undefined && stats.isDirectory() ? kept | SETGID : kept;
   await applyPermissions(path, { current: Number(current), mode: Number(mode), attributes, hasGroup });
