@@ -40,7 +40,7 @@ export async function loadKeyFrom(stateFolder: string): Promise<Buffer> {
 
 /** Returns a settings error for the operator: why the folder can't store state. */
 export function unusableState(folder: string, error: unknown): SettingsError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   return new SettingsError([`STATE_DIR ${folder} can't be used: ${reason}. Example: STATE_DIR=/var/lib/holdall`]);
 }
 
@@ -88,7 +88,9 @@ async function createKey(folder: string, path: string): Promise<string> {
 function parseKey(text: string, path: string): Buffer {
   const key = Buffer.from(text.trim(), 'hex');
   if (key.length >= MIN_KEY_BYTES) return key;
-  throw new Error(`${path} does not contain a key of ${MIN_KEY_BYTES} bytes. Delete it, and Holdall creates a new key`);
+  throw new Error(
+    `${path} does not contain a key of ${MIN_KEY_BYTES} bytes. Delete it, and Holdall creates a new key.`,
+  );
 }
 
 function ignoreExisting(error: unknown): void {
