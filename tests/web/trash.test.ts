@@ -65,7 +65,7 @@ describe('A folder deleted by mistake', () => {
     await press('ControlOrMeta+z');
     await row(page, 'Holidays/').waitFor();
     await waitForRestored(site);
-    await becomes(() => messages(page).getByText('moved to trash').count(), 0);
+    await becomes(() => messages(page).getByText('“⁨Holidays⁩” moved to trash', { exact: true }).count(), 0);
     await waitForMessage(page, 'Undone: “⁨Holidays⁩” moved to trash');
     await press('ControlOrMeta+Shift+z');
     await waitForDeleted(site, 'Holidays/');
