@@ -353,7 +353,7 @@ async function findObstacleAbove(
  * Returns undefined for the error of an unavailable database. Throws any other error, also that of a busy database: a user could
  * otherwise overload it to write under the locks of others.
  */
-function ignoreOutage(error: unknown): undefined {
+export function ignoreOutage(error: unknown): undefined {
   const isUnavailable = isStoreError(error) && (error.code === 'database-unavailable' || error.code === 'state-full');
   if (isUnavailable && !(error.cause instanceof DatabaseFault && !error.cause.isOutage)) return undefined;
   throw error;

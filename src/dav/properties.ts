@@ -138,14 +138,20 @@ export class Properties {
   }
 
   /**
-   * Throws `too-many-properties` if a user can't copy the properties of a file, or of a folder and everything in it. Call it before
-   * the copy, because `copyAll` only adds the properties to what was copied.
+   * Throws `too-many-properties` if a user can't copy the properties of a file, or of a folder and everything in it, or with
+   * `isShallow` of the folder alone. Call it before the copy, because `copyAll` and `copyOne` only add the properties to what was
+   * copied.
    */
-  async requireCopy(from: FilePath | FolderPath, user: string | undefined): Promise<void> {
+  async requireCopy(
+    from: FilePath | FolderPath,
+    user: string | undefined,
+    { isShallow = false }: { readonly isShallow?: boolean } = {},
+  ): Promise<void> {
     if (!(await this.#exist())) return;
     const source = this.#keyOf(from);
     await this.#database.run(async (db) => {
-      const rows = db.selectFrom('properties').select('length').where(this.#inTree(source));
+      const copies = isShallow ? sql<boolean>`path = ${source}` : this.#inTree(source);
+      const rows = db.selectFrom('properties').select('length').where(copies);
       const copied = await total(db, rows.limit(MAX_COPIED_PROPERTIES + 1));
       if (copied.count > MAX_COPIED_PROPERTIES || copied.length > MAX_COPIED_LENGTH) throw tooManyCopied(from);
       if (copied.count > 0) await requireTotal(db, user, copied);

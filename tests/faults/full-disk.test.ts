@@ -127,6 +127,7 @@ it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
   for (let number = 0; number < 5; number++) assert.equal((await put(`/file/folder/${number}`, bytes)).status, 201);
   for (const status of [201, 200])
     assert.equal((await put('/file/replaced', Buffer.alloc(1000, status))).status, status);
+  assert.equal((await postJson(port, '/create_folder', { path: 'empty' })).status, 200);
   assert.equal((await ready())['status'], undefined);
   await writeFile(join(root, 'filler'), Buffer.alloc(8 * MIB));
   await until('it is degraded', async () => (await ready())['status'] === 'degraded');
@@ -153,6 +154,21 @@ it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
   }
   assert.equal((await put('/-/dav/new', Buffer.from('x'))).status, 507);
   assert.equal((await send(port, '/-/dav/new', { method: 'MKCOL' })).status, 507);
+  for (const [source, target] of [
+    ['folder/0', 'copy'],
+    ['folder/', 'copies'],
+    ['folder/', 'empty'],
+  ]) {
+    for (const depth of ['0', 'infinity']) {
+      const headers = { destination: `/-/dav/${target}`, depth };
+      assert.equal(
+        (await send(port, `/-/dav/${source}`, { method: 'COPY', headers })).status,
+        507,
+        `${target} ${depth}`,
+      );
+    }
+  }
+  assert.equal((await send(port, '/-/dav/empty/', { method: 'PROPFIND', headers: { depth: '0' } })).status, 207);
 
   assert.equal((await send(port, '/file/folder/0')).status, 200);
   assert.equal((await postJson(port, '/rename/folder/0', { newName: 'renamed' })).status, 200);

@@ -103,6 +103,27 @@ describe('WebDAV', () => {
     }
   });
 
+  it('returns 507 before a COPY with more properties than a user may have, at every depth', async () => {
+    const characters = 200 * 1024;
+    const change = `<propertyupdate xmlns="DAV:"><set><prop><x xmlns="urn:x">${'x'.repeat(characters - 50)}</x></prop></set></propertyupdate>`;
+    const paths = Array.from({ length: 39 }, (_, index) => `photos/${index}`);
+    await service.plant(Object.fromEntries(paths.map((path) => [path, 'x'])));
+    for (const path of [...paths, 'photos/']) assert.equal(await statusOf('PROPPATCH', path, {}, change), 207);
+    for (const path of ['a', 'b', 'c']) assert.equal(await statusOf('COPY', 'photos/', to(path)), 201);
+    assert.equal(await statusOf('MKCOL', 'old'), 201);
+    for (const depth of ['infinity', '0']) {
+      // All of them have 32,000 KiB.
+      assert.equal(await statusOf('COPY', 'photos/', to('d', { depth })), depth === '0' ? 201 : 507);
+    }
+    for (const path of ['e', 'f', 'g'])
+      assert.equal(await statusOf('COPY', 'd/', to(path, { depth: '0' })), path === 'g' ? 507 : 201);
+    assert.equal(await statusOf('COPY', 'd/', to('old', { depth: '0', overwrite: 'T' })), 507);
+    assert.equal(await statusOf('PROPFIND', 'g', { depth: '0' }), 404);
+    assert.equal(await statusOf('PROPFIND', 'old', { depth: '0' }), 207);
+    for (const path of ['a', 'b', 'c', 'd', 'e', 'f', 'old', 'photos'])
+      assert.equal(await statusOf('DELETE', path), 204);
+  });
+
   it('asks for credentials in a folder that only leads to folders for everyone', async () => {
     service.grant(ALL, grant('notes/b/', ['read'], EVERYONE), grant('photos/', ['write'], EVERYONE));
     const statuses: Readonly<Record<string, number>> = {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
+import { ignoreOutage } from '../../dav/lockable-files.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
@@ -71,9 +72,14 @@ export async function copy(context: DavContext): Promise<FastifyReply> {
       files.requireRead('copy folder', source.path);
       await files.requireNewFolder(to.folder);
       await files.requireOperation({ action: 'copy folder', from: source.path, to: to.folder, replace });
-      if (replace) await files.deleteFolder(to.folder);
-      await files.createFolder(to.folder);
       const { properties, onError } = environment.dav;
+      await properties.requireCopy(source.path, holder.user, { isShallow: true }).catch(ignoreOutage);
+      // On a full disk, it fails before the present folder is deleted.
+      await files.createFolder(to.folder);
+      if (replace) {
+        await files.deleteFolder(to.folder);
+        await files.createFolder(to.folder);
+      }
       // The folder is already copied, so that an unavailable database only loses its properties, as in copies with content.
       await properties.copyOne(source.path, to.folder, holder.user).catch(onError);
     }
