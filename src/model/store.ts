@@ -201,6 +201,8 @@ export interface Space {
   /** Bytes that can still be written. */
   readonly available: number;
   readonly used: number;
+  /** A name of the volume, which no other volume of the store has. Absent if the store has only one. */
+  readonly volume?: string;
 }
 
 /** A staged upload, whose destination was unknown when its content arrived. */
@@ -219,6 +221,10 @@ export interface StagedUpload {
 }
 
 export interface AppendOptions extends Cancellable {
+  /** Maximum size of the body in bytes, if known. */
+  readonly maxSize?: number | undefined;
+  /** The file of `createUpload`, for limits of its volume. */
+  readonly file?: FilePath;
   readonly verify?: (() => Promise<void>) | undefined;
   readonly onDurable?: ((offset: number) => void) | undefined;
 }

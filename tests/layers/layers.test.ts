@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../../src/model/error.ts';
-import type { FileEntry, Store } from '../../src/model/store.ts';
+import type { AppendOptions, FileEntry, PendingUpload, Store } from '../../src/model/store.ts';
 import { circuitBreaker } from '../../src/stores/layers/circuit-breaker.ts';
 import { minFreeBytes, minFreeSpace } from '../../src/stores/layers/min-free-space.ts';
 import { type Observation, observe, trace } from '../../src/stores/layers/observe.ts';
@@ -261,6 +262,7 @@ describe('read-only', () => {
 
 describe('min-free-space', () => {
   const MIN_FREE = 1000;
+  const STEP = 10;
 
   /** A store with every member on a volume with this space, and the members that were called. */
   const onVolume = (available: () => number) => {
@@ -271,7 +273,7 @@ describe('min-free-space', () => {
       return options?.body?.toArray();
     });
     const space = async () => ({ available: available(), used: 0 });
-    const store = minFreeSpace({ ...full, space }, MIN_FREE, { checkIntervalMs: 1 });
+    const store = minFreeSpace({ ...full, space }, MIN_FREE, { stepBytes: STEP });
     return { store, calls };
   };
   const isFull = { code: 'store-full', kind: 'unavailable' };
@@ -289,7 +291,8 @@ describe('min-free-space', () => {
   it('refuses exactly what adds content, without calling the store', async () => {
     const { store, calls } = onVolume(() => MIN_FREE);
     for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'writes' && each !== 'openUpload')) {
-      const result = call(store, member, {}, {});
+      const empty = { body: Readable.from([]) };
+      const result = call(store, member, empty, empty);
       if (ADDING.includes(member)) await assert.rejects(result, isFull, member);
       else await result;
     }
@@ -316,16 +319,89 @@ describe('min-free-space', () => {
     assert.deepEqual(calls, ['write']);
   });
 
-  it('aborts a body of unknown size at the limit', async () => {
-    let available = MIN_FREE + 5;
-    const { store } = onVolume(() => available);
-    const endless = new Readable({ read() {} });
-    endless.push('a');
-    const written = store.write(file('a'), { body: endless, type: 'text/plain' });
-    endless.once('data', () => {
-      available = MIN_FREE - 1;
+  it('aborts a body at the limit, whether its size is known or not', async () => {
+    for (const sizes of [{}, { maxSize: 3 * STEP }]) {
+      let available = MIN_FREE + 5 * STEP;
+      const { store } = onVolume(() => available);
+      const endless = new Readable({ read() {} });
+      endless.push('a');
+      const written = store.write(file('a'), { body: endless, type: 'text/plain', ...sizes });
+      endless.once('data', () => {
+        available = MIN_FREE;
+        endless.push(Buffer.alloc(STEP));
+      });
+      await assert.rejects(written, isFull);
+      assert.ok(endless.destroyed);
+    }
+  });
+
+  /** A store whose volumes have this room above the limit, and which writes bodies until they end. */
+  const withRoom = (room: number) => {
+    const inner = createMemoryStore();
+    const opened = { offset: 0, append: async (body: Readable) => (await body.toArray()).length } as const;
+    const space: Store['space'] = async ({ path = '' } = {}) => ({
+      available: MIN_FREE + room,
+      used: 0,
+      volume: path.startsWith('mount/') ? 'mount' : 'root',
     });
-    await assert.rejects(written, isFull);
+    const openUpload = async () => opened as unknown as PendingUpload;
+    return minFreeSpace({ ...inner, space, openUpload }, MIN_FREE, { stepBytes: STEP });
+  };
+  const begin = (store: Store, path: string, size: number | undefined) => {
+    const body = new Readable({ read() {} });
+    const written = store.write(file(path), { body, type: 'text/plain', maxSize: size });
+    return { body, written };
+  };
+  const end = async ({ body, written }: ReturnType<typeof begin>) => {
+    body.push(null);
+    await written;
+  };
+  const write = (store: Store, path: string, bytes: number) =>
+    store.write(file(path), { ...upload('x'.repeat(bytes)), maxSize: bytes });
+
+  it('counts the size of a write while it is received', async () => {
+    const store = withRoom(15);
+    const first = begin(store, 'a', 9);
+    await nextTurn();
+    await assert.rejects(write(store, 'b', 7), isFull);
+    await write(store, 'b', 6);
+    await write(store, 'mount/b', 7);
+    await end(first);
+    await write(store, 'b', 15);
+    const aborted = begin(store, 'a', 9);
+    aborted.body.destroy(new Error('gone'));
+    await assert.rejects(aborted.written);
+    await write(store, 'b', 15);
+  });
+
+  it('reserves no more than a large write has sent, so that a short request reserves little', async () => {
+    const store = withRoom(100);
+    for (const size of [90, undefined]) {
+      const first = begin(store, 'a', size);
+      await nextTurn();
+      await write(store, 'b', 100 - STEP);
+      await assert.rejects(write(store, 'b', 101 - STEP), isFull);
+      const arrived = once(first.body, 'data');
+      first.body.push(Buffer.alloc(30));
+      await arrived;
+      await write(store, 'b', 100 - 30);
+      await assert.rejects(write(store, 'b', 101 - 30), isFull);
+      await end(first);
+    }
+  });
+
+  it('counts the size of the part of an upload, on the volume of its file', async () => {
+    const store = withRoom(15);
+    const append = async (options: AppendOptions, body = Readable.from([])) =>
+      (await store.openUpload?.('id'))?.append(body, options);
+    await assert.rejects(append({ maxSize: 16, file: file('a') }), isFull);
+    const body = new Readable({ read() {} });
+    const first = append({ maxSize: 9, file: file('mount/a') }, body);
+    await nextTurn();
+    await assert.rejects(append({ maxSize: 7, file: file('mount/b') }), isFull);
+    await append({ maxSize: 7, file: file('b') });
+    body.push(null);
+    await first;
   });
 
   it('refuses to append to an upload, whose content can be committed and removed', async () => {

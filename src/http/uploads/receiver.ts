@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingFile } from '../../files/upload.ts';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
-import { encodePath, nameOf } from '../../model/path.ts';
+import { encodePath, type FilePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOfUpload } from '../../model/presentation.ts';
 import type { PartToPresign, PendingUpload, PresignedParts } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
@@ -210,7 +210,7 @@ export class UploadReceiver {
       // The end of the upload checks it again. Until then, a large file would be sent without effect.
       await accessOf(request).files.requireUnlocked(upload.path);
       const signal = AbortSignal.any([ended, clientLeft]);
-      const reached = await this.#append(request, content, { ...part, size, signal });
+      const reached = await this.#append(request, content, { ...part, path: upload.path, size, signal });
       if (!(isLast ?? reached === size)) return { offset: reached };
       if (size !== undefined && reached !== size) throw inconsistentLength(reached, size);
       if (size === undefined) await this.#uploads.table.setSize(id, reached);
@@ -224,7 +224,13 @@ export class UploadReceiver {
   async #append(
     { raw, headers }: FastifyRequest,
     content: PendingUpload,
-    { size, check, onDurable, signal }: Omit<Part, 'offset'> & { readonly signal: AbortSignal },
+    {
+      path,
+      size,
+      check,
+      onDurable,
+      signal,
+    }: Omit<Part, 'offset'> & { readonly path: FilePath; readonly signal: AbortSignal },
   ): Promise<number> {
     const limit = (size ?? this.maxSize ?? Number.POSITIVE_INFINITY) - content.offset;
     const length = lengthOf(raw);
@@ -232,7 +238,9 @@ export class UploadReceiver {
     if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined)) return content.offset;
     allowLongBody(raw);
     const body = checkedBody(new RequestBody(raw), { limit, onChunk: check?.update });
-    return content.append(body, { verify: check?.verify, onDurable, signal });
+    // A part without a length can be the whole rest.
+    const maxSize = length ?? (size === undefined ? undefined : limit);
+    return content.append(body, { verify: check?.verify, onDurable, signal, maxSize, file: path });
   }
 
   async #finish(

@@ -26,7 +26,7 @@ export class DiskSpace {
     try {
       const { mounts, ample } = this.#upToDate();
       const volume = path === ROOT ? this.#root : volumeOf(join(this.#root, path), await mounts, this.#root);
-      const space = ample.get(volume) ?? (await spaceOf(volume));
+      const space = ample.get(volume) ?? { ...(await spaceOf(volume)), volume };
       if (space.available >= AMPLE_BYTES) ample.set(volume, space);
       return space;
     } catch (error) {
