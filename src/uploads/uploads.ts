@@ -12,6 +12,12 @@ const MAX_UNFINISHED = 10_000;
 /** Maximum number of unfinished uploads of the anonymous users of one network. */
 const MAX_UNFINISHED_OF_NETWORK = 100;
 
+/** Maximum number of unfinished uploads of the anonymous users of one site, which can have thousands of networks. */
+const MAX_UNFINISHED_OF_SITE = 1000;
+
+/** Milliseconds until an upload of an anonymous user expires, of which nothing has arrived. */
+const EMPTY_LIFETIME_MS = 60 * 60_000;
+
 /** Milliseconds for which a finished upload is remembered. */
 const FINISHED_LIFETIME_MS = 24 * 60 * 60_000;
 
@@ -25,6 +31,8 @@ export interface Upload {
   readonly owner: string | undefined;
   /** Whether the access file had the owner. Others come from an identity provider. */
   readonly ownerHasEntry: boolean;
+  /** The network of the anonymous user who began it, until it is finished; undefined for other users. */
+  readonly network: string | undefined;
   /** The ID of the app token that began it; undefined for other credentials. */
   readonly appToken: string | undefined;
   /** The file that it becomes. */
@@ -46,15 +54,15 @@ export interface Upload {
 
 /** What a client determines when it begins an upload. */
 export type NewUpload = Omit<Upload, 'id' | 'etag' | 'createdAt' | 'expiresAt'> & {
-  /** The network of an anonymous user; undefined for other users. */
-  readonly network: string | undefined;
+  /** The site of an anonymous user, which can have several networks; undefined for other users. */
+  readonly site: string | undefined;
 };
 
 /** What a renewal of a lease found: it continues, another request waits for its end, or it is lost. */
 export type LeaseState = 'held' | 'wanted' | 'lost';
 
 export interface UploadsOptions {
-  /** Milliseconds until an upload expires. */
+  /** Milliseconds until an upload expires. Those of anonymous users expire after an hour until some of their content arrives. */
   readonly lifetimeMs: number;
   /** Milliseconds until another request can write, if the process of the writer ends without releasing its lease. */
   readonly leaseMs: number;
@@ -75,20 +83,22 @@ export class Uploads {
 
   /** Adds an upload. Throws `invalid-request` if its user or network has too many unfinished ones. */
   async create(upload: NewUpload): Promise<Upload> {
-    const { owner, ownerHasEntry, network, appToken, path, type, size, modified, condition, metadata } = upload;
+    const { owner, ownerHasEntry, network, site, appToken, path, type, size, modified, condition, metadata } = upload;
     const { now } = this.#database.dialect;
+    const { lifetimeMs } = this.#options;
     const row = await this.#database.transaction(async (db) => {
       const unfinished = db
         .selectFrom('uploads')
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .where('owner', owner === undefined ? 'is' : '=', owner ?? null)
-        .where('etag', 'is', null);
-      if (network !== undefined) {
-        const ofNetwork = await unfinished.where('network', '=', network).executeTakeFirstOrThrow();
-        if (ofNetwork.count >= MAX_UNFINISHED_OF_NETWORK) {
-          throw tooManyUploads('Anonymous users of your network', MAX_UNFINISHED_OF_NETWORK);
-        }
-      }
+        .where('etag', 'is', null)
+        .where('expires_at', '>', now);
+      const requireFewer = async (column: 'network' | 'site', value: string, max: number) => {
+        const { count } = await unfinished.where(column, '=', value).executeTakeFirstOrThrow();
+        if (count >= max) throw tooManyUploads('Anonymous users of your network', max);
+      };
+      if (network !== undefined) await requireFewer('network', network, MAX_UNFINISHED_OF_NETWORK);
+      if (site !== undefined) await requireFewer('site', site, MAX_UNFINISHED_OF_SITE);
       const { count } = await unfinished.executeTakeFirstOrThrow();
       if (count >= MAX_UNFINISHED)
         throw tooManyUploads(owner === undefined ? 'Anonymous users' : 'You', MAX_UNFINISHED);
@@ -99,6 +109,7 @@ export class Uploads {
           owner: owner ?? null,
           owner_has_entry: ownerHasEntry ? 1 : 0,
           network: network ?? null,
+          site: site ?? null,
           app_token: appToken ?? null,
           path,
           type: type ?? null,
@@ -108,7 +119,7 @@ export class Uploads {
           metadata: metadata ?? null,
           etag: null,
           created_at: now,
-          expires_at: this.#after(this.#options.lifetimeMs),
+          expires_at: this.#after(network === undefined ? lifetimeMs : Math.min(EMPTY_LIFETIME_MS, lifetimeMs)),
           writer: null,
           writer_until: null,
           is_wanted: 0,
@@ -131,6 +142,22 @@ export class Uploads {
         .executeTakeFirst(),
     );
     return row && toUpload(row);
+  }
+
+  /** Records that some of the content has arrived. Returns when the upload now expires; undefined if it has. */
+  async extend(id: string): Promise<Date | undefined> {
+    const { lifetimeMs } = this.#options;
+    const row = await this.#database.run((db) =>
+      db
+        .updateTable('uploads')
+        .set(({ eb }) => ({ expires_at: eb('created_at', '+', lifetimeMs) }))
+        .where('id', '=', id)
+        .where('etag', 'is', null)
+        .where('expires_at', '>', this.#database.dialect.now)
+        .returning('expires_at')
+        .executeTakeFirst(),
+    );
+    return row && new Date(row.expires_at);
   }
 
   /** Returns the unfinished uploads of a user, or of one app token of theirs, the newest first, at most 1,000. */
@@ -223,7 +250,7 @@ export class Uploads {
 
   /** Records that the content became a file. Clients whose response was lost can then find that out for a day. */
   async finish(id: string, { path, etag }: { readonly path: string; readonly etag: string }): Promise<void> {
-    const finished = { path, etag, network: null, expires_at: this.#after(FINISHED_LIFETIME_MS) };
+    const finished = { path, etag, network: null, site: null, expires_at: this.#after(FINISHED_LIFETIME_MS) };
     await this.#database.run((db) => db.updateTable('uploads').set(finished).where('id', '=', id).execute());
   }
 
@@ -285,6 +312,7 @@ function toUpload(row: Selectable<UploadsTable>): Upload {
     id: row.id,
     owner: row.owner ?? undefined,
     ownerHasEntry: row.owner_has_entry === 1,
+    network: row.network ?? undefined,
     appToken: row.app_token ?? undefined,
     // Only parsed paths and conditions are stored.
     path: row.path as FilePath,

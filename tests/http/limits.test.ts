@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import type { AccessControl } from '../../src/http/access/authentication.ts';
+import { clientNetwork, clientSite } from '../../src/http/limits/connections.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
@@ -74,6 +75,17 @@ describe('Requests of one client', () => {
     ];
     const statuses = [200, 200, 429, 429, 200, 429, 200, 429, 200, 429, 429, 200, 200, 429];
     assert.deepEqual((await fromEach(port, sent)).map(statusOf), statuses);
+  });
+
+  it('have a site: the 48-bit IPv6 network, or their IPv4 address', () => {
+    const sites = {
+      '203.0.113.1:50001': '203.0.113.1',
+      '[2001:db8:1:2::9]:50004': '2001:db8:1::',
+      '2001:db8:1:ffff::1': '2001:db8:1::',
+      '::ffff:203.0.113.1': '203.0.113.1',
+      '64:ff9b::203.0.113.1': clientNetwork('64:ff9b::203.0.113.1'),
+    };
+    assert.deepEqual(Object.keys(sites).map(clientSite), Object.values(sites));
   });
 
   it('of a peer outside TRUST_PROXY are counted by its own address', async (t) => {

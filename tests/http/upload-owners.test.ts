@@ -34,6 +34,8 @@ describe('The owner of a resumable upload', () => {
   let service: GuardedService;
   /** Whether the process seems to end right after a commit. */
   let losesCommits = false;
+  /** Whether the store has no space left. */
+  let isFull = false;
   /** The error of each commit. */
   let commitError: Error | undefined;
   /** Whether the service seems to have `READ_ONLY`. */
@@ -46,6 +48,8 @@ describe('The owner of a resumable upload', () => {
       assert.ok(upload);
       return {
         ...upload,
+        append: (...args) =>
+          isFull ? Promise.reject(new StoreError('store-full', 'The disk is full.')) : upload.append(...args),
         commit: async (...args) => {
           if (commitError) throw commitError;
           const file = await upload.commit(...args);
@@ -79,6 +83,38 @@ describe('The owner of a resumable upload', () => {
     const anonymous = urlOf(await service.asAnonymous('/-/uploads', beginAt('open/b', 2)));
     assert.equal((await service.asAnn(anonymous, HEAD)).status, 404);
     assert.equal((await service.asAnonymous(anonymous, DELETE)).status, 204);
+  });
+
+  it('has an hour to begin to send it, if they are anonymous', async () => {
+    service.grant(grant('', ['read', 'write']), grant('open/', ['read', 'write'], EVERYONE));
+    const hoursOf = ({ headers }: HttpResponse) =>
+      Math.round((Date.parse(String(headers['upload-expires'])) - Date.now()) / 3_600_000);
+    const [anonymous, own] = [
+      await service.asAnonymous('/-/uploads', beginAt('open/c', 4)),
+      await service.asAnn('/-/uploads', beginAt('open/d', 4)),
+    ];
+    assert.deepEqual([anonymous, own].map(hoursOf), [1, 7 * 24]);
+    const empty = await service.asAnonymous(urlOf(anonymous), partAt(0, ''));
+    assert.deepEqual([empty.status, hoursOf(empty)], [204, 1]);
+    assert.equal(hoursOf(await service.asAnonymous(urlOf(anonymous), partAt(0, 'ab'))), 7 * 24);
+    assert.equal(hoursOf(await service.asAnonymous(urlOf(anonymous), HEAD)), 7 * 24);
+    assert.equal((await service.asAnonymous(urlOf(anonymous), DELETE)).status, 204);
+    assert.equal((await service.asAnn(urlOf(own), DELETE)).status, 204);
+  });
+
+  it('loses it on a full disk, if they are anonymous', async () => {
+    service.grant(grant('', ['read', 'write']), grant('open/', ['read', 'write'], EVERYONE));
+    const anonymous = urlOf(await service.asAnonymous('/-/uploads', beginAt('open/c', 4)));
+    const own = urlOf(await service.asAnn('/-/uploads', beginAt('open/d', 4)));
+    const asAnonymous = (call: Call) => service.asAnonymous(anonymous, call);
+    const asAnn = (call: Call) => service.asAnn(own, call);
+    for (const send of [asAnonymous, asAnn]) assert.equal((await send(partAt(0, 'ab'))).status, 204);
+    isFull = true;
+    for (const send of [asAnonymous, asAnn]) assert.equal((await send(partAt(2, 'cd'))).status, 503);
+    isFull = false;
+    assert.equal((await asAnonymous(HEAD)).status, 404);
+    await assert.rejects(async () => contents.openUpload?.(anonymous.split('/').at(-1) ?? ''), { code: 'not-found' });
+    assert.equal((await asAnn(DELETE)).status, 204);
   });
 
   it('sees it while the service is read-only, and can neither continue nor cancel it', async () => {

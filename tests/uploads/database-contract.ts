@@ -9,7 +9,7 @@ import { StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import type { ContentLimits } from '../../src/uploads/database-contents.ts';
-import { Uploads } from '../../src/uploads/uploads.ts';
+import { type Upload, Uploads } from '../../src/uploads/uploads.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
@@ -19,6 +19,7 @@ import { pendingUploadsContract } from '../contract/pending-uploads.ts';
 import { type DatabaseUploadsStore, databaseUploads, startDatabase, withDatabaseUploads } from './database-uploads.ts';
 
 const MIB = 2 ** 20;
+const HOUR_MS = 60 * 60_000;
 const TARGET = { file: file('a'), type: 'text/x-a' };
 const valid = async () => {};
 
@@ -27,21 +28,56 @@ export function testDatabaseUploads(engine: string, locate: () => Promise<Databa
   pendingUploadsContract(databaseUploads({ ...memory, name: `memory with ${engine}` }, locate));
 
   describe(`The table of uploads on ${engine}`, () => {
-    it('limits the unfinished uploads of the anonymous users of each network', async (t) => {
+    const openTable = async (t: TestContext) => {
       const database = await startDatabase(await locate());
       atEnd(t, () => database.close());
-      const table = new Uploads(database, { lifetimeMs: 60_000, leaseMs: 1_000 });
+      const table = new Uploads(database, { lifetimeMs: 7 * 24 * HOUR_MS, leaseMs: 1_000 });
       const unknown = { appToken: undefined, type: undefined, size: undefined, modified: undefined };
       const upload = { ...unknown, path: TARGET.file, condition: undefined, metadata: undefined, ownerHasEntry: false };
-      const begin = (network: string | undefined, owner?: string) => table.create({ ...upload, network, owner });
-      const first = await begin('192.0.2.1');
-      for (let count = 1; count < 100; count++) await begin('192.0.2.1');
+      const begin = (network: string | undefined, { site = network, owner }: { site?: string; owner?: string } = {}) =>
+        table.create({ ...upload, network, site, owner });
+      const expire = (...ids: string[]) =>
+        database.run((db) => db.updateTable('uploads').set({ expires_at: 0 }).where('id', 'in', ids).execute());
+      return { table, begin, expire };
+    };
+
+    it('limits the unfinished uploads of the anonymous users of each network', async (t) => {
+      const { table, begin, expire } = await openTable(t);
+      const [first, second] = [await begin('192.0.2.1'), await begin('192.0.2.1')];
+      for (let count = 2; count < 100; count++) await begin('192.0.2.1');
       const message = /^Anonymous users of your network already have 100 unfinished uploads, the maximum\./;
       await assert.rejects(begin('192.0.2.1'), { message });
       await begin('192.0.2.2');
-      await begin(undefined, 'ann');
+      await begin(undefined, { owner: 'ann' });
       await table.finish(first.id, { path: 'a', etag: 'e' });
       await begin('192.0.2.1');
+      await assert.rejects(begin('192.0.2.1'), { message });
+      await expire(second.id);
+      await begin('192.0.2.1');
+    });
+
+    it('limits those of all networks that one site can have', async (t) => {
+      const { begin } = await openTable(t);
+      for (let count = 0; count < 1000; count++) await begin(`2001:db8:1:${count % 20}::`, { site: '2001:db8:1::' });
+      const message = /^Anonymous users of your network already have 1000 unfinished uploads, the maximum\./;
+      await assert.rejects(begin('2001:db8:1:99::', { site: '2001:db8:1::' }), { message });
+      await begin('2001:db8:2:99::', { site: '2001:db8:2::' });
+    });
+
+    it('expires uploads of anonymous users after an hour, unless some of their content arrives', async (t) => {
+      const { table, begin, expire } = await openTable(t);
+      const lifetime = ({ createdAt, expiresAt }: Upload) => expiresAt.getTime() - createdAt.getTime();
+      const [anonymous, own] = [await begin('192.0.2.1'), await begin(undefined, { owner: 'ann' })];
+      assert.deepEqual([anonymous, own].map(lifetime), [HOUR_MS, 7 * 24 * HOUR_MS]);
+      for (const { id, createdAt } of [anonymous, own]) {
+        const expiresAt = new Date(createdAt.getTime() + 7 * 24 * HOUR_MS);
+        assert.deepEqual(await table.extend(id), expiresAt);
+        assert.deepEqual((await table.find(id))?.expiresAt, expiresAt);
+      }
+      const ended = await begin('192.0.2.1');
+      await expire(ended.id);
+      assert.equal(await table.extend(ended.id), undefined);
+      assert.equal(await table.find(ended.id), undefined);
     });
   });
 

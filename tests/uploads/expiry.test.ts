@@ -120,6 +120,7 @@ async function open(t: TestContext) {
       owner: undefined,
       ownerHasEntry: false,
       network: undefined,
+      site: undefined,
       appToken: undefined,
       size: undefined,
       modified: undefined,

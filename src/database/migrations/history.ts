@@ -7,6 +7,7 @@ import { ADD_PROPERTY_OWNERS } from './add-property-owners.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { ADD_UPLOAD_NETWORKS } from './add-upload-networks.ts';
 import { ADD_UPLOAD_OWNER_ENTRIES } from './add-upload-owner-entries.ts';
+import { ADD_UPLOAD_SITES } from './add-upload-sites.ts';
 import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_EXPIRY_CLOCKS } from './create-expiry-clocks.ts';
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_UPLOAD_OWNER_ENTRIES,
   INDEX_LONG_PATHS,
   ADD_UPLOAD_NETWORKS,
+  ADD_UPLOAD_SITES,
 ];

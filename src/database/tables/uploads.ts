@@ -7,6 +7,8 @@ export interface UploadsTable {
   readonly owner_has_entry: number;
   /** The network of the anonymous user who began the upload, until it is finished; null for other users. */
   readonly network: string | null;
+  /** The site of that network; null where `network` is null, and for uploads of earlier versions. */
+  readonly site: string | null;
   /** The ID of the app token that began the upload; null for other credentials. */
   readonly app_token: string | null;
   /** The path of the file that it becomes. */

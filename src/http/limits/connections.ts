@@ -87,5 +87,15 @@ export function clientNetwork(address: string): string {
   return network === TRANSLATED_NETWORK ? normalizeIP(host, 128) : network;
 }
 
+/**
+ * Returns the site of a client: its 48-bit IPv6 network, which providers give to a customer with several networks, and
+ * otherwise `clientNetwork`.
+ */
+export function clientSite(address: string): string {
+  const network = clientNetwork(address);
+  const isNetwork = isIPv6(network) && !network.startsWith(TRANSLATED_NETWORK);
+  return isNetwork ? normalizeIP(network, 48) : network;
+}
+
 /** The network in which translators represent all of IPv4 (RFC 6052, section 2.1). */
 const TRANSLATED_NETWORK = '64:ff9b::';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingFile } from '../../files/upload.ts';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
-import { encodePath, type FilePath, nameOf } from '../../model/path.ts';
+import { encodePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOfUpload } from '../../model/presentation.ts';
 import type { PartToPresign, PendingUpload, PresignedParts } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
@@ -11,7 +11,7 @@ import { removeUpload } from '../../uploads/expiry.ts';
 import type { NewUpload, Upload } from '../../uploads/uploads.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
-import { clientNetwork } from '../limits/connections.ts';
+import { clientNetwork, clientSite } from '../limits/connections.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { quoteEtag } from '../preconditions.ts';
@@ -35,6 +35,14 @@ export interface Part {
   readonly onComplete?: () => void;
 }
 
+/** A part to append to an upload. `size` is that of the whole content, if it is known. */
+interface AppendedPart {
+  readonly upload: Upload;
+  readonly part: Part;
+  readonly size: number | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** The comparison of a body with a checksum in its headers. */
 export interface ContentCheck {
   /** Adds the next bytes of the body. */
@@ -51,6 +59,8 @@ export interface Received {
   readonly isNew?: boolean;
   /** The ID of the change that stored the file. */
   readonly change?: string | undefined;
+  /** When the upload now expires, if that has changed. */
+  readonly expiresAt?: Date | undefined;
 }
 
 /** The error for a part that does not begin where the earlier ones end. */
@@ -65,7 +75,7 @@ export class OffsetMismatch extends HttpError {
 }
 
 /** An upload as the client describes it. */
-export type DescribedUpload = Omit<NewUpload, 'owner' | 'ownerHasEntry' | 'network' | 'appToken'>;
+export type DescribedUpload = Omit<NewUpload, 'owner' | 'ownerHasEntry' | 'network' | 'site' | 'appToken'>;
 
 type ReceivingService = Pick<Service, 'access' | 'maxUploadSize' | 'readOnly' | 'publicUrl' | 'basePath'>;
 
@@ -88,10 +98,13 @@ export class UploadReceiver {
     const ownerHasEntry = user !== undefined && this.#service.access.policy().userEntry(user.name) !== undefined;
     // In the access mode `local`, the network is this machine, and its programs have all permissions.
     const isAnonymous = user === undefined && this.#service.access.mode !== 'local';
-    const network = isAnonymous ? clientNetwork(request.ip) : undefined;
+    const client = {
+      network: isAnonymous ? clientNetwork(request.ip) : undefined,
+      site: isAnonymous ? clientSite(request.ip) : undefined,
+    };
     this.#requireSize(described.size);
     return files.beginUpload({ path, condition: requested }, ({ condition }) =>
-      this.#create({ ...described, owner: user?.name, ownerHasEntry, network, appToken, condition }),
+      this.#create({ ...described, owner: user?.name, ownerHasEntry, ...client, appToken, condition }),
     );
   }
 
@@ -141,10 +154,10 @@ export class UploadReceiver {
   /** Returns the requests by which the client sends parts to the store. A request that still writes the upload ends first. */
   async presign(
     request: FastifyRequest,
-    { id, path, size, etag }: Upload,
+    { id, path, size, etag, network }: Upload,
     parts: readonly PartToPresign[],
   ): Promise<PresignedParts> {
-    const { direct, leases } = this.#uploads;
+    const { direct, leases, table } = this.#uploads;
     if (!direct) throw new StoreError('unsupported', 'This service receives the parts of uploads itself.');
     this.#requireSize(size);
     if (etag !== undefined) {
@@ -154,6 +167,8 @@ export class UploadReceiver {
     const { expires } = direct;
     const presigned = await leases.run(id, () => undefinedIfNotFound(direct.presignParts(id, parts, { expires })));
     if (!presigned) throw contentNotFound(id);
+    // The content arrives in the store.
+    if (network !== undefined && parts.length > 0) await table.extend(id);
     return presigned;
   }
 
@@ -210,8 +225,8 @@ export class UploadReceiver {
       // The end of the upload checks it again. Until then, a large file would be sent without effect.
       await accessOf(request).files.requireUnlocked(upload.path);
       const signal = AbortSignal.any([ended, clientLeft]);
-      const reached = await this.#append(request, content, { ...part, path: upload.path, size, signal });
-      if (!(isLast ?? reached === size)) return { offset: reached };
+      const { reached, expiresAt } = await this.#append(request, content, { upload, part, size, signal });
+      if (!(isLast ?? reached === size)) return { offset: reached, expiresAt };
       if (size !== undefined && reached !== size) throw inconsistentLength(reached, size);
       if (size === undefined) await this.#uploads.table.setSize(id, reached);
       part.onComplete?.();
@@ -220,27 +235,46 @@ export class UploadReceiver {
     return this.#uploads.leases.run(id, append, { signal: clientLeft });
   }
 
-  /** Appends the body of a request, and returns the new offset. */
+  /** Appends the body of a request. Returns the new offset, and when the upload expires if that has changed. */
   async #append(
     { raw, headers }: FastifyRequest,
     content: PendingUpload,
-    {
-      path,
-      size,
-      check,
-      onDurable,
-      signal,
-    }: Omit<Part, 'offset'> & { readonly path: FilePath; readonly signal: AbortSignal },
-  ): Promise<number> {
+    { upload, part, size, signal }: AppendedPart,
+  ): Promise<{ readonly reached: number; readonly expiresAt?: Date | undefined }> {
     const limit = (size ?? this.maxSize ?? Number.POSITIVE_INFINITY) - content.offset;
     const length = lengthOf(raw);
     if (length !== undefined && length > limit) throw tooLong(content.offset + limit);
-    if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined)) return content.offset;
+    if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined))
+      return { reached: content.offset };
     allowLongBody(raw);
-    const body = checkedBody(new RequestBody(raw), { limit, onChunk: check?.update });
+    const { check, onDurable } = part;
+    const { id, path, network } = upload;
+    let extended: Promise<Date | undefined> | undefined;
+    const onChunk = (bytes: Buffer | string) => {
+      check?.update(bytes);
+      if (network === undefined || extended) return;
+      // At once, because the body of a slow client can take hours.
+      extended = this.#uploads.table.extend(id);
+      extended.catch(() => {});
+    };
+    const body = checkedBody(new RequestBody(raw), { limit, onChunk });
     // A part without a length can be the whole rest.
     const maxSize = length ?? (size === undefined ? undefined : limit);
-    return content.append(body, { verify: check?.verify, onDurable, signal, maxSize, file: path });
+    const options = { verify: check?.verify, onDurable, signal, maxSize, file: path };
+    const reached = await content.append(body, options).catch((error) => this.#fail(upload, content, error));
+    return { reached, expiresAt: await extended };
+  }
+
+  /**
+   * Throws the error of an append. If the store is full, removes an upload of an anonymous user: nobody else can see or cancel
+   * it, so that it would take the last space for days.
+   */
+  async #fail({ id, network }: Upload, content: PendingUpload, error: unknown): Promise<never> {
+    if (network !== undefined && isStoreError(error) && error.code === 'store-full') {
+      await content.remove();
+      await this.#uploads.table.remove(id);
+    }
+    throw error;
   }
 
   async #finish(

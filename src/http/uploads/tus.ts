@@ -104,7 +104,8 @@ export class TusUploads {
   }
 
   #describeOffset(reply: FastifyReply, { expiresAt }: Upload, received: Received): void {
-    reply.header('upload-offset', String(received.offset)).header('upload-expires', expiresAt.toUTCString());
+    const expires = received.expiresAt ?? expiresAt;
+    reply.header('upload-offset', String(received.offset)).header('upload-expires', expires.toUTCString());
     this.#receiver.describeStored(reply, received);
   }
 
