@@ -266,8 +266,8 @@ export class UploadReceiver {
   }
 
   /**
-   * Throws the error of an append. If the store is full, removes an upload of an anonymous user: nobody else can see or cancel
-   * it, so that it would take the last space for days.
+   * Throws the error of an append. If the store is full, removes an upload of an anonymous user: no other client can see
+   * or cancel it, so that it would take the last space for days.
    */
   async #fail({ id, network }: Upload, content: PendingUpload, error: unknown): Promise<never> {
     if (network !== undefined && isStoreError(error) && error.code === 'store-full') {
