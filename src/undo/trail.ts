@@ -13,6 +13,7 @@ const isRestore = (type: ChangeType) => type === 'file.restored' || type === 'fo
 export class Trail {
   #path: Path;
   #putAwayBy: StoredChange | undefined;
+  #displacedBy: StoredChange | undefined;
   #etag: string | undefined;
   /** The paths at which it was, and the IDs that it had in the trash. */
   readonly paths: Set<Path>;
@@ -69,6 +70,10 @@ export class Trail {
       if (path === this.#path) this.#etag = etag;
       return;
     }
+    if (this.#displacedBy) {
+      if (change.undoes === this.#displacedBy.sequence) this.#displacedBy = undefined;
+      return;
+    }
     const moved = isMove(type) && from !== undefined ? rebased(this.#path, from, path) : undefined;
     if (moved !== undefined) {
       // A store can copy and delete a file to move it, which can change its ETag.
@@ -77,6 +82,8 @@ export class Trail {
     } else if (rebased(this.#path, path, path) !== undefined) {
       const isReplaced = kept !== undefined && (isMove(type) || type === 'folder.copied');
       if (isReplaced || type === 'file.deleted' || type === 'folder.deleted') this.#putAway(change);
+      // Only an empty folder is replaced without being kept. The changes until the reversal affect the other folder.
+      else if (type === 'folder.restored' || type === 'folder.moved') this.#displacedBy = change;
       else if (path === this.#path) this.#etag = etag;
     }
   }
