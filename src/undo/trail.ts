@@ -13,6 +13,7 @@ const isRestore = (type: ChangeType) => type === 'file.restored' || type === 'fo
 export class Trail {
   #path: Path;
   #putAwayBy: StoredChange | undefined;
+  /** The change that put another folder in its place, where it was empty. Reversing that change brings it back. */
   #displacedBy: StoredChange | undefined;
   #etag: string | undefined;
   /** The paths at which it was, and the IDs that it had in the trash. */
@@ -82,7 +83,7 @@ export class Trail {
     } else if (rebased(this.#path, path, path) !== undefined) {
       const isReplaced = kept !== undefined && (isMove(type) || type === 'folder.copied');
       if (isReplaced || type === 'file.deleted' || type === 'folder.deleted') this.#putAway(change);
-      // Only an empty folder is replaced without being kept. The changes until the reversal affect the other folder.
+      // Only an empty folder is replaced without being kept. Changes until the reversal affect the other folder.
       else if (type === 'folder.restored' || type === 'folder.moved') this.#displacedBy = change;
       else if (path === this.#path) this.#etag = etag;
     }
