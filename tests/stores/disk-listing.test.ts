@@ -53,6 +53,13 @@ describe('A listing of a disk folder that other programs change', () => {
     assert.deepEqual(await names('b/'), ['one', 'two']);
   });
 
+  it('rejects an empty cursor also if the whole folder was just listed', async () => {
+    await mkdir(join(root, 'e'));
+    await age('e');
+    for (let listings = 0; listings < 2; listings++) assert.deepEqual(await names('e/'), []);
+    await assert.rejects(disk.store.list(folder('e/'), { cursor: '' }), { code: 'invalid-cursor' });
+  });
+
   it('shows the folder that replaced the listed one', async () => {
     assert.deepEqual(await names('c/'), ['one']);
     await mkdir(join(root, 'other'));

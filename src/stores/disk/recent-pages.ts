@@ -64,8 +64,8 @@ export class RecentPages {
   }
 
   #page(path: FolderPath, names: Names, options: PageOptions): Page {
-    const key = `${path}\n${options.limit ?? ''}\n${options.cursor ?? ''}`;
-    const known = this.#cache.get(key);
+    const key = `${path}\n${options.limit ?? ''}`;
+    const known = options.cursor === undefined ? this.#cache.get(key) : undefined;
     // The names of an unchanged folder are the same object.
     if (known?.names === names) return known;
     const { items, cursor } = pageOf(path, names, options, (name) => path + name);
