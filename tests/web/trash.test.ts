@@ -20,7 +20,7 @@ import {
   waitForTitle,
 } from './elements.ts';
 import { openSite, PHONE } from './open-site.ts';
-import { ANN, accessOf } from './signing-in.ts';
+import { ANN, accessOf, BOB, signIn, visit } from './signing-in.ts';
 import type { Site } from './site.ts';
 import { testFile, uploadFiles } from './uploading.ts';
 
@@ -232,8 +232,9 @@ describe('The trash', () => {
   );
 
   it('offers only permitted actions', IN_FULL_FORM_ONLY, async (t) => {
-    const access = accessOf({ folder: '/', to: 'everyone', rights: ['read', 'write'] });
-    const { page, site } = await openSite(t, { files: FILES, settings: TRASH, access });
+    const access = accessOf({ folder: '/', to: { person: BOB.name }, rights: ['read', 'write'] });
+    const { page, site } = await visit(t, '', { files: FILES, settings: TRASH, access });
+    await signIn(page, BOB);
     const authorization = `Basic ${Buffer.from(`${ANN.name}:${ANN.password}`).toString('base64')}`;
     await fetch(`${site.url}delete/notes.txt`, { method: 'DELETE', headers: { authorization } });
     await waitForDeleted(site, 'notes.txt');
