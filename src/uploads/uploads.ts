@@ -144,6 +144,11 @@ export class Uploads {
     return row && toUpload(row);
   }
 
+  /** Returns whether an upload still has the lifetime of an empty one of an anonymous user. */
+  expiresSoon({ network, createdAt, expiresAt }: Upload): boolean {
+    return network !== undefined && expiresAt.getTime() - createdAt.getTime() < this.#options.lifetimeMs;
+  }
+
   /** Records that some of the content has arrived. Returns when the upload now expires; undefined if it has. */
   async extend(id: string): Promise<Date | undefined> {
     const { lifetimeMs } = this.#options;

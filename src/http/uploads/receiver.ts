@@ -152,11 +152,8 @@ export class UploadReceiver {
   }
 
   /** Returns the requests by which the client sends parts to the store. A request that still writes the upload ends first. */
-  async presign(
-    request: FastifyRequest,
-    { id, path, size, etag, network }: Upload,
-    parts: readonly PartToPresign[],
-  ): Promise<PresignedParts> {
+  async presign(request: FastifyRequest, upload: Upload, parts: readonly PartToPresign[]): Promise<PresignedParts> {
+    const { id, path, size, etag } = upload;
     const { direct, leases, table } = this.#uploads;
     if (!direct) throw new StoreError('unsupported', 'This service receives the parts of uploads itself.');
     this.#requireSize(size);
@@ -168,7 +165,7 @@ export class UploadReceiver {
     const presigned = await leases.run(id, () => undefinedIfNotFound(direct.presignParts(id, parts, { expires })));
     if (!presigned) throw contentNotFound(id);
     // The content arrives in the store.
-    if (network !== undefined && parts.length > 0) await table.extend(id);
+    if (table.expiresSoon(upload) && parts.length > 0) await table.extend(id);
     return presigned;
   }
 
@@ -248,13 +245,15 @@ export class UploadReceiver {
       return { reached: content.offset };
     allowLongBody(raw);
     const { check, onDurable } = part;
-    const { id, path, network } = upload;
+    const { table } = this.#uploads;
+    const { id, path } = upload;
+    const expiresSoon = table.expiresSoon(upload);
     let extended: Promise<Date | undefined> | undefined;
     const onChunk = (bytes: Buffer | string) => {
       check?.update(bytes);
-      if (network === undefined || extended) return;
+      if (!expiresSoon || extended) return;
       // At once, because the body of a slow client can take hours.
-      extended = this.#uploads.table.extend(id);
+      extended = table.extend(id);
       extended.catch(() => {});
     };
     const body = checkedBody(new RequestBody(raw), { limit, onChunk });
