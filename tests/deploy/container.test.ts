@@ -119,7 +119,7 @@ async function installAsImage(t: TestContext, command: string): Promise<string> 
   const installed = JSON.parse(
     await readFile(join(folder, 'package/node_modules/.package-lock.json'), 'utf8'),
   ).packages;
-  assert.ok(Object.keys(installed).length > 10);
+  assert.ok('node_modules/sharp' in installed);
   for (const [path, { version: found }] of Object.entries<{ version: string }>(installed))
     assert.equal(found, wanted[path].version, path);
   await mkdir(join(folder, 'package/empty'));
