@@ -184,8 +184,8 @@ describe('The trash', () => {
   });
 
   it('reads from right to left, and shows an error with a button that retries', IN_FULL_FORM_ONLY, async (t) => {
-    const visit = { language: 'ar', expectedErrors: [/503/] } as const;
-    const { page, site } = await openSite(t, { files: FILES, settings: TRASH, visit });
+    const options = { language: 'ar', expectedErrors: [/503/] } as const;
+    const { page, site } = await openSite(t, { files: FILES, settings: TRASH, visit: options });
     await row(page, 'notes.txt').click();
     await page.keyboard.press('Delete');
     await waitForDeleted(site, 'notes.txt');
