@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { requireNode } from '../bin/require-node.js';
+import { readCommit } from './commit.js';
 import { INSTALLED } from './external-packages.js';
 import { collectPackages, packageName, readLockfile } from './lockfile.js';
 import { createSbom } from './sbom.js';
@@ -111,7 +111,7 @@ async function describeProvenance(folder) {
   });
   return {
     package: `${manifest.name}@${manifest.version}`,
-    source: { ...readCommit(), 'package-lock.json': sha256(await readFile(join(ROOT, 'package-lock.json'))) },
+    source: { ...readCommit(ROOT), 'package-lock.json': sha256(await readFile(join(ROOT, 'package-lock.json'))) },
     node: process.versions.node,
     bundled: { src: bundled.src.map(describeBundled), web: bundled.web.map(describeBundled) },
     files: await Promise.all(files),
@@ -148,17 +148,6 @@ async function findBundled(licenses) {
     if (!found) throw new Error(`${name} ${version} was bundled, and is not in package-lock.json.`);
     return found[0];
   });
-}
-
-/** Returns the commit that is built: from git, or from SOURCE_COMMIT for an image that is built without the history. */
-function readCommit() {
-  const git = (/** @type {string[]} */ ...args) =>
-    execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  try {
-    return { commit: git('rev-parse', 'HEAD'), changed: git('status', '--porcelain') !== '' };
-  } catch {
-    return { commit: process.env['SOURCE_COMMIT'] || null };
-  }
 }
 
 /** @param {Uint8Array} bytes */

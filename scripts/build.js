@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { requireNode } from '../bin/require-node.js';
+import { readCommit } from './commit.js';
 
 // Builds what is named in the arguments ("page", "service", "package"), or everything. Skips the page and the service if
 // neither their inputs nor their output changed since the last build.
@@ -16,6 +17,12 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 /** `npm ci` removes this folder, so every build is repeated after it. */
 const STAMPS = join(ROOT, 'node_modules/.cache/holdall/builds');
+
+/**
+ * The file with the commit of the service, which `src/system.ts` reads. It is written even if the build is skipped, so that a
+ * commit costs no build.
+ */
+const COMMIT_FILE = 'dist/commit.json';
 
 /** Files that both builds depend on. The lockfile stands for the installed packages. */
 const SHARED_INPUTS = ['package.json', 'package-lock.json', 'bin/require-node.js'];
@@ -61,6 +68,7 @@ for (const name of named.length > 0 ? named : Object.keys(BUILDS)) {
     process.exitCode = 1;
     break;
   }
+  if (name === 'service') writeCommit();
 }
 
 /**
@@ -77,7 +85,7 @@ function runBuild(name) {
   const { script, output, inputs, failure } = build;
   const stamp = join(STAMPS, `${name}.json`);
   const before = inputs && hashInputs([...inputs, ...SHARED_INPUTS]);
-  if (before !== undefined && readStamp(stamp) === JSON.stringify([before, hashOutput(output)])) return true;
+  if (before !== undefined && readIfPresent(stamp) === JSON.stringify([before, hashOutput(output)])) return true;
   const { status } = spawnSync(process.execPath, [join(ROOT, 'scripts', script)], { stdio: 'inherit' });
   if (status !== 0) {
     process.stderr.write(`${failure}\n`);
@@ -102,9 +110,21 @@ function hashInputs(patterns) {
   return hash.digest('hex');
 }
 
+/** Writes the commit of the service, with the suffix of `git describe --dirty` if a file differs from it. */
+function writeCommit() {
+  const { commit, changed } = readCommit(ROOT);
+  const content = `${JSON.stringify({ commit: commit && changed ? `${commit}-dirty` : commit })}\n`;
+  const file = join(ROOT, COMMIT_FILE);
+  if (readIfPresent(file) === content) return;
+  // A service that starts meanwhile must not read half of it.
+  const temporary = join(ROOT, `.build-${process.pid}.json`);
+  fs.writeFileSync(temporary, content);
+  fs.renameSync(temporary, file);
+}
+
 /**
  * Returns a hash of the names, sizes and modification times of the files in a folder, which finds files that were
- * removed, added or edited after the build.
+ * removed, added or edited after the build. Ignores the file with the commit.
  *
  * @param {string} folder
  */
@@ -113,6 +133,7 @@ function hashOutput(folder) {
   // Patterns such as "**" skip hidden files, and the web UI needs web/dist/.vite.
   const files = fs.existsSync(join(ROOT, folder)) ? fs.readdirSync(join(ROOT, folder), { recursive: true }) : [];
   for (const file of files.map(String).toSorted()) {
+    if (join(folder, file) === join(COMMIT_FILE)) continue;
     const { size, mtimeMs } = fs.statSync(join(ROOT, folder, file));
     hash.update(`\0${file}\0${size}\0${mtimeMs}`);
   }
@@ -120,7 +141,7 @@ function hashOutput(folder) {
 }
 
 /** @param {string} file */
-function readStamp(file) {
+function readIfPresent(file) {
   try {
     return fs.readFileSync(file, 'utf8');
   } catch {

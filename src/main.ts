@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { type CommandContext, CommandFailed, type Variables } from './cli/command.ts';
 import { findServedFolder, readConfig, readEnvironmentFile } from './config/config.ts';
 import { findMisspellings, findTarget, withoutOverridden } from './config/environment.ts';
-import { EXIT_CODES, version } from './system.ts';
+import { EXIT_CODES } from './system.ts';
 
 /**
  * Ignored signals. Node.js would open its inspector on SIGUSR1, through which any program on the machine could run code, and
@@ -56,7 +56,7 @@ async function startServer(variables: Variables): Promise<void> {
   process.env['UV_THREADPOOL_SIZE'] = String(config.UV_THREADPOOL_SIZE);
   // Loaded here because it is large and the other commands don't need it.
   const { serve: serveConfig } = await import('./server/serve.ts');
-  await serveConfig(config, version);
+  await serveConfig(config);
 }
 
 const ENVIRONMENT_FILE = '.env';

@@ -13,6 +13,26 @@ const manifest: unknown = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.
 export const version =
   typeof manifest === 'object' && manifest && 'version' in manifest ? String(manifest.version) : 'unknown';
 
+/**
+ * The commit of the build, with the suffix `-dirty` if its sources had other changes. Null if the build did not know its commit,
+ * as from a source archive, and for sources that run without a build.
+ */
+export const commit = readCommit();
+
+/** The version with the commit, as `--version` prints it. */
+export const versionAndCommit = `${version} (${commit ?? 'unknown commit'})`;
+
+function readCommit(): string | null {
+  try {
+    // The build writes the file: scripts/build.js.
+    const built: unknown = JSON.parse(readFileSync(join(import.meta.dirname, 'commit.json'), 'utf8'));
+    if (typeof built !== 'object' || !built || !('commit' in built)) return null;
+    return typeof built.commit === 'string' ? built.commit : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The exit codes of the command `holdall`. From 69 on, the codes of sysexits.h. */
 export const EXIT_CODES = {
   ok: 0,

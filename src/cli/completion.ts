@@ -55,7 +55,8 @@ function collectCandidates(commands: readonly CommandSpec[], groups: Readonly<Re
     for (const { flags, help } of options) add(name, { word: longFlag(flags), meaning: help });
     add(name, HELP_CANDIDATE);
   }
-  for (const candidate of [HELP_CANDIDATE, { word: '--version', meaning: 'Print the version' }]) add('', candidate);
+  for (const candidate of [HELP_CANDIDATE, { word: '--version', meaning: 'Print the version and the commit' }])
+    add('', candidate);
   for (const shell of Object.keys(SCRIPTS))
     add('completion', { word: shell, meaning: `Print the script for ${shell}` });
   for (const { word, meaning } of candidates.get('') ?? []) if (!word.startsWith('-')) add('help', { word, meaning });

@@ -1,5 +1,5 @@
 import { url as readUrl } from '../settings/readers.ts';
-import { EXIT_CODES, version } from '../system.ts';
+import { EXIT_CODES } from '../system.ts';
 import { defineCommand, JSON_OPTION, type JsonOptions, UsageError } from './command.ts';
 
 interface DoctorOptions extends JsonOptions {
@@ -34,7 +34,6 @@ export const DOCTOR = defineCommand<DoctorOptions>({
       url: parsedUrl?.value,
       token: options.token ?? (variables['HOLDALL_TOKEN'] || undefined),
       json: options.json ?? false,
-      version,
       print,
       signal: interrupts.first,
       abortRemoval: interrupts.second,

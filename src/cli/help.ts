@@ -1,6 +1,6 @@
 import { describeSettings, findSettings } from '../config/help.ts';
 import { quoted } from '../model/error.ts';
-import { EXIT_CODES, version } from '../system.ts';
+import { commit, EXIT_CODES, version, versionAndCommit } from '../system.ts';
 import { type CommandSpec, defineCommand, JSON_OPTION, type JsonOptions, toJson, UsageError } from './command.ts';
 
 const SETTINGS_INTRODUCTION = `Settings are environment variables, or lines NAME=value of a file .env in the working folder.
@@ -35,12 +35,16 @@ export const HELP: CommandSpec = defineCommand({
 /** `holdall version`. */
 export const VERSION: CommandSpec = defineCommand<JsonOptions>({
   name: 'version',
-  summary: 'Print the version',
+  summary: 'Print the version and the commit that it was built from',
   options: [JSON_OPTION],
-  examples: { 'holdall version --json': 'Print the versions of Holdall and Node.js' },
+  examples: { 'holdall version --json': 'Print also the version of Node.js, as JSON' },
   async run({ options, print }) {
     const node = process.versions.node;
-    print(options.json ? toJson({ version, node, platform: process.platform, arch: process.arch }) : `${version}\n`);
+    print(
+      options.json
+        ? toJson({ version, commit, node, platform: process.platform, arch: process.arch })
+        : `${versionAndCommit}\n`,
+    );
     return EXIT_CODES.ok;
   },
 });

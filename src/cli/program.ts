@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { Command, type Help, InvalidArgumentError, Option } from 'commander';
 import { HELP_WIDTH } from '../config/help.ts';
 import { quoted } from '../model/error.ts';
-import { version } from '../system.ts';
+import { version, versionAndCommit } from '../system.ts';
 import { type CommandSpec, type OptionSpec, UsageError } from './command.ts';
 
 /** A command or a group of commands. Errors are thrown as `UsageError`. */
@@ -66,7 +66,7 @@ export function createProgram({
   const program = new CliCommand('holdall');
   program
     .description('Files in a folder, a bucket or a repository, over HTTP and a web UI.')
-    .version(version, '-v, --version', 'Print the version')
+    .version(versionAndCommit, '-v, --version', 'Print the version and the commit')
     .helpOption('-h, --help', 'Print the help of a command')
     .helpCommand(false)
     .exitOverride()

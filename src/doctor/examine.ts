@@ -9,6 +9,7 @@ import { SettingsError } from '../settings/setting.ts';
 import type { BackendChecks, OpenedStore, StoreSubject } from '../stores/backend.ts';
 import type { StoreLog } from '../stores/network.ts';
 import { backendOf, openStore } from '../stores/registry.ts';
+import { version } from '../system.ts';
 import { ADDRESS_CHECKS } from './address.ts';
 import { DAV_CHECKS } from './dav.ts';
 import { FETCH_CHECKS } from './downloads.ts';
@@ -23,7 +24,6 @@ export interface Examination {
   readonly url: string | undefined;
   readonly token: string | undefined;
   readonly json: boolean;
-  readonly version: string;
   readonly print: (text: string) => void;
   /** Aborts the checks. The probe is still removed. */
   readonly signal: AbortSignal;
@@ -78,8 +78,7 @@ async function examineAll(config: Config, runner: CheckRunner, examination: Exam
   const url = examination.url ?? config.PUBLIC_URL;
   await using resources = new AsyncDisposableStack();
   const subject = await openSubject(config, { runner, checks, url, resources });
-  const address =
-    url === undefined ? undefined : { config, url, token: examination.token, version: examination.version };
+  const address = url === undefined ? undefined : { config, url, token: examination.token, version };
   try {
     if (subject) {
       await runner.run(STORE_CHECKS, subject);

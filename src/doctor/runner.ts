@@ -5,6 +5,7 @@ import { readText } from '../config/environment.ts';
 import { SETTINGS, type SettingName } from '../config/settings.ts';
 import { messageWithCause } from '../model/error.ts';
 import type { Setting } from '../settings/setting.ts';
+import { commit, version, versionAndCommit } from '../system.ts';
 
 export interface RunnerOptions {
   readonly report: (name: string, finding: Finding) => void;
@@ -91,18 +92,17 @@ export interface Report {
 export interface ReportOptions {
   readonly json: boolean;
   readonly print: (text: string) => void;
-  readonly version: string;
   /** Texts to redact everywhere. */
   readonly secrets: readonly string[];
 }
 
-export function createReport({ json, print, version, secrets }: ReportOptions): Report {
+export function createReport({ json, print, secrets }: ReportOptions): Report {
   const findings: (Finding & { readonly check: string })[] = [];
   const redact = (text: string) =>
     secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text).replaceAll(CONTROLS, ' ');
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
 
-  if (!json) print(`Holdall ${version}, Node.js ${process.versions.node}\n`);
+  if (!json) print(`Holdall ${versionAndCommit}, Node.js ${process.versions.node}\n`);
   return {
     add(check, { status, found, advice }) {
       const redacted = { check, status, found: redact(found), ...(advice !== undefined && { advice: redact(advice) }) };
@@ -114,7 +114,7 @@ export function createReport({ json, print, version, secrets }: ReportOptions): 
       const hasPassed = count('failed') === 0;
       if (json) {
         print(
-          `${JSON.stringify({ version, node: process.versions.node, success: hasPassed, findings }, undefined, 2)}\n`,
+          `${JSON.stringify({ version, commit, node: process.versions.node, success: hasPassed, findings }, undefined, 2)}\n`,
         );
       } else {
         const warnings = count('warning');

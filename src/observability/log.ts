@@ -111,6 +111,8 @@ export interface ReadyService {
   /** Who has access, as text. */
   readonly access: string;
   readonly version: string;
+  /** Null if the build did not know it. */
+  readonly commit: string | null;
   /** How many processes serve. */
   readonly workers: number;
 }

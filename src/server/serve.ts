@@ -6,13 +6,13 @@ import { PageNotBuilt } from '../http/page/web-page.ts';
 import { isStoreError, messageWithCause, type StoreErrorCode } from '../model/error.ts';
 import { createLogger, formatBanner, type ReadyService } from '../observability/log.ts';
 import { SettingsError } from '../settings/setting.ts';
-import { EXIT_CODES } from '../system.ts';
+import { commit, EXIT_CODES, version } from '../system.ts';
 import { createStdoutWriter, logFormatOf } from './audit-log.ts';
 import { handlesHangup, runCluster, STOP_SIGNALS } from './cluster.ts';
 import type { RunningService } from './service.ts';
 
 /** Serves, in this process or in workers, until a stop signal. */
-export async function serve(config: Config, version: string): Promise<void> {
+export async function serve(config: Config): Promise<void> {
   const writeToStdout = createStdoutWriter(logFormatOf(config));
   const logger = createLogger(config.LOG_LEVEL, (line) => {
     try {
@@ -24,7 +24,7 @@ export async function serve(config: Config, version: string): Promise<void> {
   const announce = (ready: ReadyService) => announceReady(ready, config, logger);
   if (cluster.isPrimary && config.WORKERS > 1) return runCluster(config, logger, announce);
   const { url, serves, access } = await runService(config, logger);
-  const ready = { url, serves, access, version, workers: config.WORKERS };
+  const ready = { url, serves, access, version, commit, workers: config.WORKERS };
   if (cluster.isWorker) process.send?.({ ready });
   else announce(ready);
 }

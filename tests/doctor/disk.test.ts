@@ -32,7 +32,7 @@ describe('holdall doctor on a disk', () => {
     const { code, stdout, stderr } = await runHoldall(t, { args: ['doctor'], settings });
     assert.deepEqual([code, stderr], [0, '']);
     const lines = stdout.split('\n');
-    assert.match(lines[0] ?? '', /^Holdall \d+\.\d+\.\d+, Node\.js \d/);
+    assert.match(lines[0] ?? '', /^Holdall \d+\.\d+\.\d+ \((?:[\da-f]{40}(?:-dirty)?|unknown commit)\), Node\.js \d/);
     assert.equal(lines[1], 'ok         settings             The settings are valid: STORAGE_TYPE=disk.');
     const at = lines.findIndex((line) => line.startsWith('warning    access '));
     assert.equal(
@@ -163,7 +163,7 @@ describe('The report', () => {
   it('contains no secrets and no terminal control sequences from any source', () => {
     let printed = '';
     const secrets = secretsOf({ GITHUB_TOKEN: 'github_pat_1', REDIS_URL: 'redis://:hunter2@redis' }, 'holdall_1');
-    const report = createReport({ json: false, print: (text) => void (printed += text), version: '1.2.3', secrets });
+    const report = createReport({ json: false, print: (text) => void (printed += text), secrets });
     report.add('first', failed('It says holdall_1\u001b[2J\n', 'Not github_pat_1 at redis://:hunter2@redis.'));
     assert.equal(report.end(), false);
     assert.deepEqual(printed.split('\n').slice(1), [

@@ -74,7 +74,14 @@ describe('A log line on a terminal', () => {
 
 describe('The banner', () => {
   it('shows the URL, the store and the access mode', () => {
-    const ready = { url: 'http://127.0.0.1:8080', serves: '/a\u001b', access: 'open', version: '1.2.3', workers: 2 };
+    const ready = {
+      url: 'http://127.0.0.1:8080',
+      serves: '/a\u001b',
+      access: 'open',
+      version: '1.2.3',
+      commit: null,
+      workers: 2,
+    };
     assert.equal(
       formatBanner(ready, plain),
       '\n  Holdall 1.2.3 is ready. Press Ctrl+C to stop it.\n\n  URL     http://127.0.0.1:8080\n  Files   /a\\u001b\n  Access  open\n\n',

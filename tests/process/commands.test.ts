@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hashToken, MAX_PASSWORD_BYTES, verifyPassword } from '../../src/access/credentials.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { version } from '../../src/system.ts';
+import { version, versionAndCommit } from '../../src/system.ts';
 import { runCli } from '../../testing/cli.ts';
 import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
@@ -321,10 +321,10 @@ describe('The holdall commands', () => {
   });
 
   it('print the version', async () => {
-    assert.deepEqual(await runHere('version'), { code: 0, stdout: `${version}\n`, stderr: '' });
+    assert.deepEqual(await runHere('version'), { code: 0, stdout: `${versionAndCommit}\n`, stderr: '' });
     assert.deepEqual(await runHere('-v'), await runHere('version'));
     const details = JSON.parse((await runHere('version --json')).stdout) as Record<string, string>;
-    assert.deepEqual([details['version'], details['node']], [version, process.versions.node]);
+    assert.deepEqual([details['version'], details['commit'], details['node']], [version, null, process.versions.node]);
   });
 
   it('exit without an error when stdout is closed', async (t) => {

@@ -8,12 +8,19 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readCommit } from '../../scripts/commit.js';
 import { version } from '../../src/system.ts';
 import { atEnd, type CommandResult, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { contentsOf } from './temporary-files.ts';
+
+/** Null in a source archive. */
+const { commit: COMMIT } = readCommit(fileURLToPath(new URL('../../', import.meta.url)));
+
+/** Whether the build had uncommitted changes is not known here. */
+const withoutSuffix = (commit: unknown) => (typeof commit === 'string' ? commit.replace('-dirty', '') : commit);
 
 describe('A start', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
@@ -23,7 +30,7 @@ describe('A start', () => {
       assert.equal(ready['url'], `http://127.0.0.1:${port}`);
       assert.equal(ready['serves'], root);
       assert.equal(ready['access'], 'full access from this machine only');
-      assert.equal(ready['version'], version);
+      assert.deepEqual([ready['version'], withoutSuffix(ready['commit'])], [version, COMMIT]);
       assert.equal(ready['workers'], Number(WORKERS));
       assert.equal(log.filter(({ msg }) => msg === 'Holdall is ready').length, 1);
       const listing = await send(port, '/');
@@ -162,9 +169,10 @@ describe('The command line', () => {
       assert.match(ran.stdout, new RegExp(`^ {2}${RegExp.escape(name)}$`, 'm'));
   });
 
-  it('prints only the version with --version and exits', async (t) => {
+  it('prints only the version and the commit with --version and exits', async (t) => {
     const ran = await runHoldall(t, { args: ['--version'], settings: { PORT: 'no port' } });
-    assert.deepEqual(ran, { code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+    const stdout = `${version} (${COMMIT ?? 'unknown commit'})\n`;
+    assert.deepEqual({ ...ran, stdout: withoutSuffix(ran.stdout) }, { code: 0, signal: null, stdout, stderr: '' });
   });
 
   for (const argument of isFullForm ? ['--nonsense', 'nonsense'] : ['--nonsense']) {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readCommit } from '../../scripts/commit.js';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -15,7 +16,7 @@ async function createCheckout(t: TestContext) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), content);
   };
-  for (const path of ['scripts/build.js', 'bin/require-node.js']) {
+  for (const path of ['scripts/build.js', 'scripts/commit.js', 'bin/require-node.js']) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await cp(join(ROOT, path), join(root, path));
   }
@@ -69,6 +70,39 @@ describe('A build', () => {
     assert.equal(await build('page', 'service'), 'page');
     await write('dist/.vite/added.json', '');
     assert.equal(await build('page', 'service'), 'service');
+  });
+
+  it('has the commit of its sources, which repeats no build', async (t) => {
+    const { root, build, write } = await createCheckout(t);
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
+        cwd: root,
+        encoding: 'utf8',
+      });
+    const commitOf = async () => JSON.parse(await readFile(join(root, 'dist/commit.json'), 'utf8')).commit;
+    // Inside of another repository, as a source archive that was extracted there.
+    git('init', '-q');
+    git('commit', '-q', '--allow-empty', '-m', 'one');
+    const archive = join(root, 'archive');
+    for (const path of ['scripts', 'bin', 'package.json'])
+      await cp(join(root, path), join(archive, path), { recursive: true });
+    await mkdir(join(archive, 'dist'));
+    assert.deepEqual(readCommit(archive), { commit: process.env['SOURCE_COMMIT'] || null });
+
+    await write('.gitignore', 'archive\ndist\nlog\nnode_modules\npackage\nweb/dist\n');
+    for (const message of ['two', 'three']) {
+      git('add', '.');
+      git('commit', '-q', '--allow-empty', '-m', message);
+      assert.equal(await build('service'), message === 'two' ? 'service' : '');
+      assert.equal(await commitOf(), git('rev-parse', 'HEAD').trim());
+    }
+    await write('data/of-a-user.txt', '');
+    await write('src/new.ts', '');
+    assert.equal(await build('service'), 'service');
+    assert.equal(await commitOf(), `${git('rev-parse', 'HEAD').trim()}-dirty`);
+    await rm(join(root, 'src/new.ts'));
+    await build('service');
+    assert.equal(await commitOf(), git('rev-parse', 'HEAD').trim());
   });
 
   it('is repeated after it failed, which ends the command with an error', async (t) => {
