@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -51,6 +51,8 @@ try {
       },
     },
   });
+  // The licence that the packages of koffi lack, for images, which contain them.
+  await appendFile(join(building, 'licenses.md'), await readFile(join(ROOT, 'scripts/koffi-license.txt')));
   await rm(BUILT, { recursive: true, force: true });
   await rename(building, BUILT);
 } finally {

@@ -118,7 +118,7 @@ const STORE_CHECKS: readonly StoreCheck<DiskSettings>[] = [
       if (process.platform !== 'linux') return ok(`${NOT_KEPT} Holdall keeps them only on Linux.`);
       if (!(await hasAttributes())) {
         return warning(
-          `${NOT_KEPT} The package "koffi" can't be loaded.`,
+          `${NOT_KEPT} The package "@koromix/koffi-linux-${process.arch}" can't be loaded.`,
           'Install Holdall with its optional packages: npm ci --include=optional',
         );
       }

@@ -79,12 +79,21 @@ function loadCalls(): Promise<Calls | undefined> {
 
 type Argument = string | number | Buffer | null;
 
+/** What is used of koffi's packages for one platform. Unlike the package `koffi`, they have no install script, and no types. */
+interface Koffi {
+  load(library: null): {
+    func(declaration: string): {
+      async(...args: readonly [...Argument[], (error: unknown, result: number) => void]): void;
+    };
+  };
+}
+
 /** Calls at a time: half of libuv's threads by default, so that a slow disk leaves some for other calls. */
 const CALL_CONCURRENCY = 2;
 
 async function bindCalls(): Promise<Calls> {
-  // Loaded with the first file that is written. Optional: npm has no binary of it for some systems.
-  const { default: koffi } = await import('koffi');
+  // Loaded with the first file that is written. Optional: npm installs the package of this platform, if it is one of two.
+  const { default: koffi } = (await import(`@koromix/koffi-linux-${process.arch}`)) as { default: Koffi };
   // The program itself, which is linked to its C library: glibc or musl.
   const library = koffi.load(null);
   const limit = createLimiter(CALL_CONCURRENCY);
