@@ -60,7 +60,10 @@ export class Targets {
   ): Promise<Scope> {
     const { time, state, ...known }: FolderTarget = target ?? {};
     const scope = { isSourceGone: false, isDestinationChanged: false };
-    if (time !== undefined) return { ...scope, before: new Date(isResumed ? time : time + MAX_SKEW_MS) };
+    if (time !== undefined) {
+      const isCertain = isResumed || (await this.#isLate(time));
+      return { ...scope, before: new Date(isCertain ? time : time + MAX_SKEW_MS) };
+    }
     const before = isResumed ? createdAt : undefined;
     if (state !== undefined) {
       const changeOf = async (path: FolderPath | undefined) => path && this.#store.changeSince?.(state, path);
@@ -80,6 +83,12 @@ export class Targets {
       isDestinationChanged: (await identify(destination)) !== known.destination,
       before,
     };
+  }
+
+  /** Returns whether a first attempt starts so late that its job can have ended before its database was restored. */
+  async #isLate(time: number): Promise<boolean> {
+    const now = await this.#store.now?.();
+    return now === undefined || now.getTime() > time + MAX_SKEW_MS;
   }
 
   /** Returns the items in the trash that a job may remove which is created now. */
