@@ -3,7 +3,7 @@ import { undefinedIfNotFound } from '../model/error.ts';
 import type { Cancellable, Reporting, Store, TrashedItem, TrashStore } from '../model/store.ts';
 import { MAX_PAGE } from '../model/store.ts';
 import { type BoundedItem, ownerOf, SizeBound } from './size-bound.ts';
-import { isPurged, trashOf } from './trash.ts';
+import { outcomeOfPurge, trashOf } from './trash.ts';
 
 /** How long deleted and replaced content is kept, and how much of it. */
 export interface RetentionLimits {
@@ -71,7 +71,8 @@ async function expireTrash(
   const progress = { done: 0, total: null, bytes: 0 };
   const remove = async ({ id, size = 0 }: TrashedItem) => {
     signal?.throwIfAborted();
-    if (!(await isPurged(purge(id, { signal })))) return;
+    // The store logs why an item can't be removed. The next expiry tries it again.
+    if (!(await outcomeOfPurge(purge(id, { signal }))).isPurged) return;
     progress.done++;
     progress.bytes += size;
     onProgress?.({ ...progress });

@@ -54,7 +54,7 @@ export interface TrashOperations {
   restoreTrashed(id: KeptId, options?: RestoreOptions): Promise<FilePath | FolderPath>;
   /** Removes an item permanently. Throws `not-found`. */
   purgeTrashed(id: KeptId, options?: Reporting & Cancellable): Promise<void>;
-  /** Removes the selected items permanently. Returns their number. */
+  /** Removes the selected items permanently. Returns their number. Throws if one of them can't be removed, after the others. */
   emptyTrash(options?: EmptyOptions): Promise<number>;
 }
 
@@ -136,20 +136,34 @@ async function restore(
   return rename ? withFreeName(store, wanted, move) : move(wanted);
 }
 
+/** Kinds and codes of errors that concern one item, and not the whole store. */
+const ITEM_ERRORS: ReadonlySet<string> = new Set(['denied', 'other-file-system', 'disk-error', 'file-busy']);
+
+/** The outcome for one of several items. */
+interface PurgeOutcome {
+  readonly isPurged: boolean;
+  /** Why the item remains. */
+  readonly failure?: StoreError;
+}
+
 /**
- * Waits until one of several items is removed. Returns false if it is not: another request or process can remove or restore
- * it first, and the store leaves an item that contains another file system.
+ * Waits until one of several items is removed. Another request or process can remove or restore it first, or it can't be
+ * removed. Throws other errors: those of the whole store.
  */
-export async function isPurged(purge: Promise<void>): Promise<boolean> {
+export async function outcomeOfPurge(purge: Promise<void>): Promise<PurgeOutcome> {
   try {
     await purge;
-    return true;
+    return { isPurged: true };
   } catch (error) {
-    if (isStoreError(error, 'not-found') || isStoreError(error, 'other-file-system')) return false;
+    if (isStoreError(error, 'not-found')) return { isPurged: false };
+    if (isStoreError(error) && (ITEM_ERRORS.has(error.kind) || ITEM_ERRORS.has(error.code))) {
+      return { isPurged: false, failure: error };
+    }
     throw error;
   }
 }
 
+/** Removes the selected items. Continues after an item that can't be removed, and then throws the first error. */
 async function empty(
   trash: TrashStore,
   { folder, isShown, isMeant = () => true, onRemoved, onProgress, signal }: EmptyOptions,
@@ -157,12 +171,15 @@ async function empty(
   const purge = requirePurge(trash);
   let [done, bytes] = [0, 0];
   let cursor: string | undefined;
+  let firstFailure: StoreError | undefined;
   do {
     const page = await listShown(trash, { folder, isShown, cursor, signal });
     for (const item of page.items) {
       signal?.throwIfAborted();
       if (!isMeant(item.id)) continue;
-      if (!(await isPurged(purge(item.id, { signal })))) continue;
+      const { isPurged, failure } = await outcomeOfPurge(purge(item.id, { signal }));
+      firstFailure ??= failure;
+      if (!isPurged) continue;
       onRemoved?.(item);
       done++;
       bytes += item.size ?? 0;
@@ -170,5 +187,6 @@ async function empty(
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
+  if (firstFailure) throw firstFailure;
   return done;
 }

@@ -57,6 +57,9 @@ const TRANSFER = [
   'contains-mount',
 ] as const;
 
+/** Errors of permanent deletes that can remove a part of a folder. */
+const IN_PART = ['denied', 'contains-mount', 'file-busy', 'disk-error'] as const;
+
 /** The ID of a change. */
 const CHANGE = 'Wm1aQ0pXb0J1bGxpbmdzMQ';
 
@@ -68,7 +71,7 @@ const deleteFile = {
   response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
-  errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found', 'other-file-system', 'contains-mount'],
+  errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found', ...IN_PART, 'other-file-system'],
   response: changed('Folder deleted successfully'),
 } as const;
 const list = {
@@ -474,12 +477,12 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'DELETE /-/trash/{id}': {
     operationId: 'deleteTrashedItem',
-    errors: ['invalid-request', ...ACCESS, 'read-only', 'not-found', 'contains-mount', ...STORE, 'unsupported'],
+    errors: ['invalid-request', ...ACCESS, 'read-only', 'not-found', ...IN_PART, ...STORE, 'unsupported'],
     response: success('Item deleted permanently'),
   },
   'DELETE /-/trash': {
     operationId: 'emptyTrash',
-    errors: ['invalid-path', ...ACCESS, 'read-only', ...STORE, 'unsupported'],
+    errors: ['invalid-path', ...ACCESS, 'read-only', ...IN_PART, ...STORE, 'unsupported'],
     response: success('Trash emptied successfully', { removed: 12 }),
   },
   'GET /-/versions/{path}': {

@@ -76,6 +76,11 @@ const NEEDS = {
     ],
   },
   haproxy: { description: 'HAProxy', commands: { haproxy: 'haproxy' } },
+  'immutable-files': {
+    description: 'a temporary folder on a file system with immutable files, such as ext4, and root',
+    commands: { chattr: 'e2fsprogs' },
+    isMet: canMakeImmutable,
+  },
   litmus: { description: 'litmus, the test suite for WebDAV servers', commands: { litmus: 'litmus' } },
   nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
   'open-files': {
@@ -209,6 +214,15 @@ function canMount(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'holdall-mount-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', folder], { stdio: 'ignore' });
   if (status === 0) spawnSync('umount', [folder], { stdio: 'ignore' });
+  rmdirSync(folder);
+  return status === 0;
+}
+
+/** Returns whether this user can make a file immutable. */
+function canMakeImmutable(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'holdall-immutable-'));
+  const { status } = spawnSync('chattr', ['+i', folder], { stdio: 'ignore' });
+  spawnSync('chattr', ['-i', folder], { stdio: 'ignore' });
   rmdirSync(folder);
   return status === 0;
 }

@@ -13,6 +13,7 @@ import { buildArchive } from '../../src/zip/walk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { file, folder, longPath, plant, silentLog, treeOf, upload } from '../contract/bytes.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
+import { asOther } from './other-user.ts';
 
 const keep = { replace: false };
 
@@ -27,18 +28,10 @@ async function open(t: TestContext) {
 /** The locks and markers of running processes remain. */
 const isContent = (name: string) => name.includes('/');
 
-/** Runs a task as another user, because root can read everything. */
-async function asOther<Result>(root: string, task: () => Promise<Result>): Promise<Result> {
-  await chmod(root, 0o777);
-  await chmod(join(root, '.holdall'), 0o777);
-  await chmod(join(root, '.holdall/temporary'), 0o777);
-  if (process.geteuid?.() !== 0) return task();
-  process.seteuid?.(65534);
-  try {
-    return await task();
-  } finally {
-    process.seteuid?.(0);
-  }
+/** Runs a task on an open disk as another user. */
+async function asOtherIn<Result>(root: string, task: () => Promise<Result>): Promise<Result> {
+  for (const folder of ['', '.holdall', '.holdall/temporary']) await chmod(join(root, folder), 0o777);
+  return asOther(task);
 }
 
 /** Names that no path can have, and how a message shows them. */
@@ -75,7 +68,7 @@ describe('A copy of a folder on a disk', () => {
       await plant(store, { 'a/1': '1', 'a/b/c': 'secret', 'a/z': 'z' });
       const path = kind === 'file' ? 'a/b/c' : 'a/b/';
       await chmod(join(root, path), 0);
-      await asOther(root, () =>
+      await asOtherIn(root, () =>
         assert.rejects(folders.copyFolder(folder('a'), folder('new'), keep), {
           code: 'denied',
           message: `The operating system denied access to "${path}". Check its owner and permissions.`,
@@ -125,7 +118,7 @@ describe('A ZIP archive of a disk', () => {
       '"a/secret": the service has no permission',
       '',
     ].join('\n');
-    await asOther(root, async () => {
+    await asOtherIn(root, async () => {
       assert.deepEqual(await zip('a'), { 'a/1': '1', 'a/Missing files.txt': 'own', 'Missing files.txt': list });
       await assert.rejects(zip('a/closed'), { code: 'denied' });
       await assert.rejects(buildArchive(files, [file('a/secret')]), { code: 'denied', message: /"a\/secret"/ });

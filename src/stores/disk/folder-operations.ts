@@ -107,7 +107,10 @@ export class DiskFolderOperations {
         },
       );
       await parent.sync();
-      await removeTree(moved, options).catch((error: unknown) => this.#warnNotDeleted(moved, error));
+      await removeTree(moved, { ...options, path: folder }).catch(async (error: unknown) => {
+        await this.#temporary.recovery.returnFolder(moved, parent.at(nameOf(folder)), folder);
+        throw error;
+      });
     });
   }
 
@@ -260,7 +263,7 @@ export class DiskFolderOperations {
     }
     return {
       restore: (target) => recovery.restoreFolder(moved, target, folder),
-      finish: () => this.#deleteReplaced(moved),
+      finish: () => this.#deleteReplaced(moved, folder),
     };
   }
 
@@ -279,21 +282,23 @@ export class DiskFolderOperations {
     throw notFound(folder);
   }
 
-  /** Deletes a folder that was replaced. Moves it first, so that an interruption leaves a temporary folder. */
-  async #deleteReplaced(moved: string): Promise<void> {
+  /**
+   * Deletes a folder that was replaced. Moves it first, so that an interruption leaves a temporary folder. What can't be
+   * deleted fails no request, because the other folder has arrived. It remains in the recovery folder.
+   */
+  async #deleteReplaced(moved: string, folder: FolderPath): Promise<void> {
     try {
       const temporary = await this.#temporary.name();
       await rename(moved, temporary);
+      await removeTree(temporary, { path: folder }).catch(async (error: unknown) => {
+        await rename(temporary, moved);
+        throw error;
+      });
       await this.#temporary.recovery.release(moved);
-      await removeTree(temporary);
     } catch (error) {
-      this.#warnNotDeleted(moved, error);
+      const message = 'A replaced folder could not be deleted and is kept in the recovery folder.';
+      this.#log.error(message, { path: folder, recovered: moved, err: error });
     }
-  }
-
-  /** Logs a failed deletion. It fails no request, because the folder is already gone from its original path. */
-  #warnNotDeleted(path: string, error: unknown): void {
-    this.#log.warn('The content of a removed folder could not be deleted.', { path, err: error });
   }
 }
 

@@ -37,8 +37,12 @@ export function volumeOf(absolute: string, mounts: readonly string[], root: stri
 export async function requireNoMounts(absolute: string, folder: FolderPath): Promise<void> {
   const [point] = await mountPointsIn(absolute);
   if (point === undefined) return;
-  const mounted = withoutSlash(folder) + point.slice(absolute.length);
-  throw new StoreError(
+  throw containsMount(withoutSlash(folder) + point.slice(absolute.length), folder);
+}
+
+/** Returns the error for a folder with a mount point at or below it. */
+export function containsMount(mounted: string, folder: FolderPath): StoreError {
+  return new StoreError(
     'contains-mount',
     `Another file system is mounted at ${quoted(mounted)}, so ${quoted(folder)} can't be moved, replaced or deleted. Unmount it first.`,
   );

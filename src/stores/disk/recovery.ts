@@ -61,10 +61,26 @@ export class RecoveryFolder {
     try {
       await this.#restoreFile(moved, target, path);
     } catch (error) {
-      const reserved = await this.reserve(nameOf(path));
-      await rename(moved, reserved);
-      this.#reportUnrestored(path, reserved, error);
+      await this.#receive(moved, path, error);
     }
+  }
+
+  /**
+   * Renames the folder `moved` back to `target`, the absolute path of `path`, or merges into a newer folder, like
+   * `restoreFolder`. What can't be restored is moved to this folder.
+   */
+  async returnFolder(moved: string, target: string, path: FolderPath): Promise<void> {
+    try {
+      await this.#restoreFolder(Buffer.from(moved), Buffer.from(target), path);
+    } catch (error) {
+      await this.#receive(moved, path, error);
+    }
+  }
+
+  async #receive(moved: string, path: FilePath | FolderPath, error: unknown): Promise<void> {
+    const reserved = await this.reserve(nameOf(path));
+    await rename(moved, reserved);
+    this.#reportUnrestored(path, reserved, error);
   }
 
   /**

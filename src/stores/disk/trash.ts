@@ -3,7 +3,7 @@ import { lstat, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recordingTime } from '../../model/clock.ts';
-import { systemErrorCode } from '../../model/error.ts';
+import { isStoreError, systemErrorCode } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
@@ -197,32 +197,42 @@ export class DiskTrash {
   async purge(id: KeptId, options: Reporting & Cancellable = {}): Promise<void> {
     options.signal?.throwIfAborted();
     const { item, content } = await this.find(id);
-    if (isFolder(item.path)) await this.#requireNoMounts(id, content, item.path);
-    // The item disappears in one step. An interruption then leaves a temporary file or folder.
-    const removed = await this.#temporary.name();
-    await rename(content, removed).catch((error: unknown) => {
-      throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : toStoreError(error, ROOT);
-    });
+    try {
+      if (isFolder(item.path)) await requireNoMounts(content, item.path);
+      // The item disappears in one step. An interruption then leaves a temporary file or folder.
+      const removed = await this.#temporary.name();
+      await rename(content, removed).catch((error: unknown) => {
+        throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : error;
+      });
+      await this.sync();
+      await this.#remove(item, removed, options);
+    } catch (error) {
+      const known = toStoreError(error, item.path);
+      if (!isStoreError(known, 'not-found')) this.#reportUnpurged(id, content, known);
+      throw known;
+    }
     await this.release(id);
     await this.sync();
-    if (!isFolder(item.path)) return rm(removed, { force: true });
-    await removeTree(removed, options).catch((error: unknown) =>
-      this.#log.warn('The content of a removed folder could not be deleted.', { path: removed, err: error }),
-    );
   }
 
-  /** Also logs the error: the expiry and the user who empties the trash continue with other items. */
-  async #requireNoMounts(id: KeptId, content: string, folder: FolderPath): Promise<void> {
+  /** Removes the content of an item, which is at the absolute path `removed`. What can't be removed returns to the trash. */
+  async #remove(item: TrashedItem, removed: string, options: Reporting): Promise<void> {
     try {
-      await requireNoMounts(content, folder);
+      await (isFolder(item.path) ? removeTree(removed, { ...options, path: item.path }) : unlink(removed));
     } catch (error) {
-      this.#log.warn('An item remains in the trash because another file system is mounted in it. Unmount that.', {
-        id,
-        path: content,
-        err: error,
-      });
+      // A listing can have removed the record meanwhile, and the size of a folder has changed.
+      await this.#writeOver(item.id, formatRecord({ ...item, size: undefined })).catch(() => {});
+      await rename(removed, this.#contentOf(item.id));
       throw error;
     }
+  }
+
+  /** Logs why an item can't be purged: the expiry and the user who empties the trash continue with other items. */
+  #reportUnpurged(id: KeptId, path: string, error: unknown): void {
+    const message = isStoreError(error, 'other-file-system')
+      ? 'An item remains in the trash because another file system is mounted in it. Unmount that.'
+      : 'An item remains in the trash because not all of it can be deleted.';
+    this.#log.warn(message, { id, path, err: error });
   }
 
   /** Writes a record under the id `wanted`, or under a new one if that is in use. Returns the id. */
@@ -262,6 +272,12 @@ export class DiskTrash {
 
   /** Replaces the record of an item. Writes a new one first, so that the old one remains if the disk is full. */
   async #replaceRecord(id: KeptId, record: string): Promise<void> {
+    await this.#writeOver(id, record);
+    // The item might have left the trash meanwhile.
+    if (!(await isPresent(this.#contentOf(id)))) await this.release(id);
+  }
+
+  async #writeOver(id: KeptId, record: string): Promise<void> {
     const temporary = await this.#temporary.name();
     try {
       await writeFile(temporary, record, { mode: RECORD_MODE, flush: true });
@@ -269,8 +285,6 @@ export class DiskTrash {
     } finally {
       await rm(temporary, { force: true });
     }
-    // The item might have left the trash meanwhile.
-    if (!(await isPresent(this.#contentOf(id)))) await this.release(id);
   }
 
   /** Returns an item; undefined if its content is not in the trash. */

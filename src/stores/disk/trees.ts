@@ -1,17 +1,18 @@
 import { isUtf8 } from 'node:buffer';
+import type { Dirent } from 'node:fs';
 import { lstat, mkdir, open, opendir, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { walkByLists } from '../../files/fallbacks.ts';
 import { ProgressCounter } from '../../files/progress.ts';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, isName, rebase } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, isName, ROOT, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import { readAttributes } from './extended-attributes.ts';
 import { openDirHandle } from './folder.ts';
 import { copyOpenFile } from './metadata.ts';
-import { mountPointsIn } from './mount-points.ts';
+import { containsMount, requireNoMounts } from './mount-points.ts';
 import { copyPermissions, type Permissions } from './permissions.ts';
 import { isStagingName } from './reserved-names.ts';
 import { FILE_FLAGS, type OpenFile, type Root } from './root.ts';
@@ -153,7 +154,10 @@ function unnameable(path: string): StoreError {
   return new StoreError('invalid-path', message);
 }
 
-/** Returns the total size of the files in a folder in bytes, or of a single file. Follows no symbolic link. */
+/**
+ * Returns the total size of the files in a folder in bytes, or of a single file. Follows no symbolic link. A folder that the
+ * process can't read counts as empty.
+ */
 export async function measureTree(absolute: string, { signal }: Cancellable): Promise<number> {
   const measure = async (path: Buffer): Promise<number> => {
     signal?.throwIfAborted();
@@ -161,7 +165,7 @@ export async function measureTree(absolute: string, { signal }: Cancellable): Pr
     let bytes = 0;
     for (const child of await handle.children()) {
       const name = handle.at(child.name);
-      if (child.isDirectory()) bytes += await measure(name).catch(zeroIfReplaced);
+      if (child.isDirectory()) bytes += await measure(name).catch(zeroIfClosed);
       else if (child.isFile()) bytes += (await lstat(name)).size;
     }
     return bytes;
@@ -170,8 +174,8 @@ export async function measureTree(absolute: string, { signal }: Cancellable): Pr
   return stats.isDirectory() ? measure(Buffer.from(absolute)) : stats.size;
 }
 
-function zeroIfReplaced(error: unknown): number {
-  if (FOLDER_MISSING.has(systemErrorCode(error) ?? '')) return 0;
+function zeroIfClosed(error: unknown): number {
+  if (FOLDER_MISSING.has(systemErrorCode(error) ?? '') || isStoreError(toStoreError(error, ROOT), 'denied')) return 0;
   throw error;
 }
 
@@ -182,45 +186,80 @@ const MAX_REMOVE_ATTEMPTS = 10;
  * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the
  * opened folder. If another program creates a symbolic link there, only the link is removed, never its target. Removes
  * nothing if another file system is mounted in the folder, and never continues on another device.
+ *
+ * Continues after a failure, and then throws a `StoreError` about the first item that remains. `path` is what errors call the
+ * folder.
  */
-export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
+export async function removeTree(
+  folder: string,
+  { path: top = ROOT, onProgress }: { readonly path?: FolderPath } & Reporting = {},
+): Promise<void> {
   const progress = onProgress && new ProgressCounter({ onProgress });
-  const [mounted] = await mountPointsIn(await realpath(folder));
-  if (mounted !== undefined) throw new Error(`Another file system is mounted at ${mounted}.`);
+  await requireNoMounts(await realpath(folder), top);
   const { dev } = await lstat(folder);
+  let failures = 0;
+  let firstFailure: unknown;
 
-  const removeFile = async (path: Buffer) => {
-    const bytes = progress && (await lstat(path)).size;
-    await unlink(path);
+  const removeFile = async (at: Buffer) => {
+    const bytes = progress && (await lstat(at)).size;
+    await unlink(at);
     if (bytes !== undefined) progress?.add(bytes);
   };
 
-  const empty = async (path: Buffer): Promise<void> => {
-    await using handle = await openDirHandle(path);
-    if ((await handle.stats()).dev !== dev) throw new Error(`Another file system is mounted below ${folder}.`);
-    for (const child of await handle.children()) {
-      const name = handle.at(child.name);
-      if (!child.isDirectory()) await removeFile(name);
-      else {
-        await remove(name).catch(async (error: unknown) => {
-          if (!FOLDER_REPLACED.has(systemErrorCode(error) ?? '')) throw error;
-          await removeFile(name);
-        });
-      }
+  const removeChild = async (child: Dirent<Buffer>, at: Buffer, path: string) => {
+    try {
+      if (!child.isDirectory()) return await removeFile(at);
+      await remove(at, `${path}/` as FolderPath).catch(async (error: unknown) => {
+        if (!FOLDER_REPLACED.has(systemErrorCode(error) ?? '')) throw error;
+        await removeFile(at);
+      });
+    } catch (error) {
+      // Another program removed it.
+      if (systemErrorCode(error) === 'ENOENT') return;
+      failures++;
+      const remaining = (child.isDirectory() ? `${path}/` : path) as FilePath | FolderPath;
+      firstFailure ??= toStoreError(inUse(error, remaining), remaining);
     }
   };
 
-  const remove = async (path: Buffer): Promise<void> => {
+  const empty = async (at: Buffer, path: FolderPath): Promise<void> => {
+    await using handle = await openDirHandle(at);
+    if ((await handle.stats()).dev !== dev) throw containsMount(path, path);
+    for (const child of await handle.children()) {
+      await removeChild(child, handle.at(child.name), path + child.name.toString());
+    }
+  };
+
+  const remove = async (at: Buffer, path: FolderPath): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
-      await empty(path);
+      const failuresBefore = failures;
+      await empty(at, path);
+      if (failures > failuresBefore) return;
       try {
-        return await rmdir(path);
+        return await rmdir(at);
       } catch (error) {
         // An upload that opened the folder before the removal can still add its file.
-        if (systemErrorCode(error) !== 'ENOTEMPTY' || attempt === MAX_REMOVE_ATTEMPTS) throw error;
+        if (systemErrorCode(error) !== 'ENOTEMPTY' || attempt === MAX_REMOVE_ATTEMPTS) throw inUse(error, path);
       }
     }
   };
 
-  await remove(Buffer.from(folder));
+  await remove(Buffer.from(folder), top);
+  if (isStoreError(firstFailure)) throw removedInPart(top, firstFailure);
+  if (failures > 0) throw firstFailure;
+}
+
+/** Error codes for an item that other programs use. */
+const IN_USE = new Set(['EBUSY', 'ENOTEMPTY', 'EEXIST']);
+
+/** Returns the error for an item that can't be removed because other programs use it. Returns other errors unchanged. */
+function inUse(error: unknown, path: FilePath | FolderPath): unknown {
+  if (!IN_USE.has(systemErrorCode(error) ?? '')) return error;
+  const message = `Another program uses ${quoted(path)}. Try again.`;
+  return new StoreError('file-busy', message, { cause: error, retryAfter: 5 });
+}
+
+function removedInPart(folder: FolderPath, { code, message, retryAfter, cause }: StoreError): StoreError {
+  const remainder = folder === ROOT ? '' : ` The rest of ${quoted(folder)} was deleted.`;
+  return new StoreError(code, message + remainder, { cause, ...(retryAfter !== undefined && { retryAfter }) });
 }

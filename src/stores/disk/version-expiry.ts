@@ -2,10 +2,11 @@ import { lstat, opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { type BoundedItem, ownerOf, SizeBound } from '../../files/size-bound.ts';
 import { isExpired } from '../../model/clock.ts';
-import { systemErrorCode } from '../../model/error.ts';
+import { StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, ROOT } from '../../model/path.ts';
 import type { Cancellable, ExpiredVersions } from '../../model/store.ts';
 import { syncNames } from '../../system.ts';
+import { toStoreError } from './errors.ts';
 import type { Temporary } from './temporary.ts';
 import { removeTree } from './trees.ts';
 import { fileOfHistory, historyOf, mirrorOf, parseClaimName, parseVersionName } from './version-names.ts';
@@ -36,7 +37,7 @@ export class VersionExpiry {
   /** Fulfils the contract of `Store.purgeVersions`. */
   async purge(path: FilePath | FolderPath, { before, signal }: { before?: Date } & Cancellable): Promise<void> {
     const folder = isFolder(path) ? mirrorOf(this.#folder, path) : historyOf(this.#folder, path);
-    if (before === undefined) return this.#removeFolder(folder);
+    if (before === undefined) return this.#removeFolder(folder, path);
     await this.#visit(folder, { signal }, async (version) => {
       if (version.time < before) await unlink(version.path).catch(ignoreMissing);
     });
@@ -79,8 +80,11 @@ export class VersionExpiry {
     return result;
   }
 
-  /** Removes a folder with versions durably. Moves it first, so that they disappear in one step. */
-  async #removeFolder(folder: string): Promise<void> {
+  /**
+   * Removes the folder with the versions of `path` durably. Moves it first, so that they disappear in one step. Those that
+   * can't be removed return.
+   */
+  async #removeFolder(folder: string, path: FilePath | FolderPath): Promise<void> {
     const removed = await this.#temporary.name();
     try {
       await rename(folder, removed);
@@ -88,7 +92,11 @@ export class VersionExpiry {
       return ignoreMissing(error);
     }
     await syncNames(dirname(folder));
-    await removeTree(removed);
+    await removeTree(removed).catch(async (error: unknown) => {
+      // A newer version can have the folder now. The rest then remains a temporary folder, which a later sweep removes.
+      await rename(removed, folder).catch(() => {});
+      throw toStoreError(error instanceof StoreError ? error.cause : error, path);
+    });
   }
 
   /** Calls `visit` with each version below a folder, and removes folders that are empty afterwards. */
