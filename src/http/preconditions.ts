@@ -103,6 +103,15 @@ export async function deleteCondition(
   throw notFound(file);
 }
 
+/** Throws `condition-failed` unless the file that a request copies, moves or changes otherwise meets its preconditions. */
+export async function requireFileConditions(
+  headers: IncomingHttpHeaders,
+  files: Pick<GuardedFiles, 'canRead' | 'stat'>,
+  file: FilePath,
+): Promise<void> {
+  if (hasPreconditions(headers)) requirePreconditions(headers, await finderOf(files, file)());
+}
+
 /**
  * Throws `condition-failed` unless what exists at the path of a request meets its preconditions (RFC 9110, section 13.2.2).
  * A folder has no ETag.

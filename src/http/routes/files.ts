@@ -3,7 +3,7 @@ import { visitorOf } from '../access/link-access.ts';
 import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
-import { deleteCondition, finderOf, hasPreconditions, requirePreconditions } from '../preconditions.ts';
+import { deleteCondition, hasPreconditions, requireFileConditions, requirePreconditions } from '../preconditions.ts';
 import {
   Changed,
   CreateFolder,
@@ -72,10 +72,7 @@ export function renameFileRoute(app: App): void {
       const { newName, overwrite = false } = request.body;
       const file = parseFile(request.params['*']);
       const { files } = accessOf(request);
-      if (hasPreconditions(request.headers)) {
-        const present = await finderOf(files, file)();
-        if (present) requirePreconditions(request.headers, present);
-      }
+      await requireFileConditions(request.headers, files, file);
       const newKey = await files.renameFile(file, newName, { replace: overwrite });
       return { success: true, message: 'File renamed successfully', newKey, ...changeOf(request) } as const;
     },
@@ -177,7 +174,13 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
     },
     async (request) => {
       visitorOf(request)?.requireVisible();
-      await accessOf(request).files.createFolder(parseFolder(request.body.path));
+      const { files } = accessOf(request);
+      const folder = parseFolder(request.body.path);
+      if (hasPreconditions(request.headers)) {
+        const isPresent = files.canRead(folder) && (await files.folderExists(folder));
+        requirePreconditions(request.headers, isPresent ? { kind: 'folder', path: folder } : undefined);
+      }
+      await files.createFolder(folder);
       return { success: true, message: 'Folder created successfully', ...changeOf(request) } as const;
     },
   );
@@ -223,10 +226,13 @@ export function transferRoutes(app: App, { operations, jobs }: OperationOptions)
         const { files } = accessOf(request);
         const respond = (change: ChangeField) => ({ success: true, message, ...change }) as const;
         if (!isFolder) {
-          await files[transferFile](parseFile(source), parseFile(destination), { replace });
+          const file = parseFile(source);
+          await requireFileConditions(request.headers, files, file);
+          await files[transferFile](file, parseFile(destination), { replace });
           return respond(changeOf(request));
         }
         const sourceFolder = parseFolder(source);
+        requirePreconditions(request.headers, { kind: 'folder', path: sourceFolder });
         const destinationFolder = parseFolder(destination);
         const operation = { action, from: sourceFolder, to: destinationFolder, replace };
         const started = await jobs.start(request, reply, operation, (result) => respond(changeOfJob(result)));

@@ -4,7 +4,7 @@ import type { FileVersion } from '../../model/store.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import { clientSignal } from '../long-operations.ts';
-import { finderOf, quoteEtag, writeCondition } from '../preconditions.ts';
+import { finderOf, quoteEtag, requireFileConditions, writeCondition } from '../preconditions.ts';
 import {
   Failure,
   PathParameter,
@@ -88,7 +88,10 @@ export function deleteVersionsRoute(app: App): void {
       },
     },
     async (request) => {
-      await accessOf(request).files.deleteVersions(parseFile(request.params['*']));
+      const file = parseFile(request.params['*']);
+      const { files } = accessOf(request);
+      await requireFileConditions(request.headers, files, file);
+      await files.deleteVersions(file);
       return { success: true, message: 'Versions deleted successfully' } as const;
     },
   );

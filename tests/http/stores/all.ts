@@ -1,4 +1,5 @@
 import type { Backend } from '../../contract/backend.ts';
+import { conditionsSuite } from './conditions.ts';
 import { fetchSuite } from './fetch.ts';
 import { filesSuite } from './files.ts';
 import { foldersSuite } from './folders.ts';
@@ -22,6 +23,7 @@ export function storeSuite(backend: Backend): void {
   isolationSuite(backend);
   thumbnailsSuite(backend);
   namesSuite(backend);
+  conditionsSuite(backend);
   zipSuite(backend);
   operationsSuite(backend);
 }
