@@ -110,6 +110,7 @@ async function refresh(context: DavContext, timeoutSeconds: number): Promise<Fas
   }
   await requireIf(context);
   const entry = await findEntry(files, target);
+  requirePreconditions(context.request.headers, entry);
   const covering = entry ? await environment.dav.locks.covering(entry.path) : [];
   const held = covering.find((each) => isHeld(each, holder));
   if (held) await files.requireLockRefresh(held.path);
@@ -127,6 +128,7 @@ export async function unlock(context: DavContext): Promise<FastifyReply> {
   if (header === undefined) throw new DavError(400, 'The request has no header Lock-Token.');
   await requireIf(context);
   const entry: Entry | undefined = await findEntry(files, target);
+  requirePreconditions(context.request.headers, entry);
   const path = entry?.path ?? target.file ?? target.folder;
   const found = (await environment.dav.locks.covering(path)).find((each) => each.token === token);
   if (!found) throw tokenMismatch(`No lock with the token ${quoted(header)} covers the file or folder.`, 409);

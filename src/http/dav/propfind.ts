@@ -5,7 +5,7 @@ import type { Property, PropertyName } from '../../dav/properties.ts';
 import { isStoreError } from '../../model/error.ts';
 import { encodePath, type FolderPath, ROOT } from '../../model/path.ts';
 import type { Entry, Listing, Space } from '../../model/store.ts';
-import { requireCredentials } from './conditions.ts';
+import { requireCredentials, requireIf } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -70,6 +70,8 @@ export async function propfind(context: DavContext): Promise<FastifyReply> {
   requireCredentials(context, 'list');
   const wanted = parseBody(await context.readBody());
   const first = await findFirst(context, depth);
+  // Other conditions only apply to methods that select a representation (RFC 9110, section 13.2.1): iOS adds If-None-Match by itself.
+  await requireIf(context);
   if (!context.isMinimal) requireFewRepeated(wanted, first.page);
   const space = asksForSpace(wanted) && files.canList(ROOT) ? await files.space() : undefined;
   const writer = new ResponseWriter(context, wanted, space);

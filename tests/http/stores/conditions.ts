@@ -270,6 +270,34 @@ export function conditionsSuite(backend: Backend): void {
       }
     });
 
+    it('ignores the conditions of a PROPFIND except If, because it selects no representation', async () => {
+      const { etag } = await reset();
+      for (const [conditions, status] of [
+        [{ 'if-none-match': etag }, 207],
+        [{ 'if-match': '"x"' }, 207],
+        [{ if: `([${etag}])` }, 207],
+        [{ if: '(["x"])' }, 412],
+      ] as const) {
+        const response = await send(service.port, '/-/dav/a/f.txt', dav('PROPFIND', { depth: '0', ...conditions }));
+        assert.equal(response.status, status, JSON.stringify(conditions));
+      }
+    });
+
+    it('evaluates the conditions of refreshing and ending a lock', async () => {
+      const { etag } = await reset();
+      const path = '/-/dav/a/f.txt';
+      const token = String((await send(service.port, path, dav('LOCK', {}, LOCK))).headers['lock-token']);
+      for (const [conditions, refreshed, ended] of [
+        [{ 'if-none-match': etag }, 412, 412],
+        [{ 'if-match': '"x"' }, 412, 412],
+        [{ 'if-none-match': 'JoplinIgnore-1', 'if-match': etag }, 200, 204],
+      ] as const) {
+        const refresh = await send(service.port, path, dav('LOCK', { if: `(${token})`, ...conditions }));
+        const end = await send(service.port, path, dav('UNLOCK', { 'lock-token': token, ...conditions }));
+        assert.deepEqual([refresh.status, end.status], [refreshed, ended], JSON.stringify(conditions));
+      }
+    });
+
     it('knows no ETag of folders', async () => {
       await requireFailures(ON_FOLDER, (etag): Headers[] => [
         { 'if-match': etag },
