@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { MIGRATIONS } from '../../src/database/migrations/history.ts';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { POSTGRES_PASSWORD, startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
 import { until } from '../../testing/until.ts';
@@ -52,6 +54,41 @@ describe('The service and its SQLite database', { concurrency: true }, () => {
     await mkdir(STATE_DIR);
     await until('the database is available', async () => (await stateOf(holdall)) === 'available');
     assert.ok(linesAbout(holdall, 'Database available again').length >= 1);
+  });
+
+  it('serves files, and keeps what is deleted, after it is rolled back without its database', async (t) => {
+    const STATE_DIR = await temporaryFolder(t);
+    const newer = await startHoldall(t, { settings: { STATE_DIR, SIGNING_KEY } });
+    await plant(newer.port, { 'a.txt': 'first', 'b.txt': 'deleted' });
+    newer.signal('SIGTERM');
+    await newer.ended;
+    using database = new DatabaseSync(join(STATE_DIR, 'holdall.sqlite'));
+    database.exec(
+      `insert into holdall_migrations (version, name, applied_at) values (${MIGRATIONS.length + 1}, 'later', 0)`,
+    );
+
+    const { port, ...holdall } = await startHoldall(t, { root: newer.root, settings: { STATE_DIR, SIGNING_KEY } });
+    assert.deepEqual(
+      holdall.log
+        .filter(({ msg }) => msg === 'Database unavailable; only file operations work')
+        .map(({ fault }) => fault),
+      ['newer'],
+    );
+    assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready')), {
+      success: true,
+      database: 'unavailable',
+    });
+    for (const path of ['/-/links', '/-/changes', '/-/jobs/1', '/-/locks', '/-/webhooks']) {
+      const refused = await send(port, path);
+      assert.deepEqual([path, refused.status, jsonOf(refused)['code']], [path, 503, 'database-unavailable']);
+    }
+    await plant(port, { 'a.txt': 'second' });
+    assert.equal((await send(port, '/delete/b.txt', { method: 'DELETE' })).status, 200);
+    const kept = [
+      ...(jsonOf(await send(port, '/-/trash'))['entries'] as { path: string }[]).map(({ path }) => path),
+      ...(jsonOf(await send(port, '/-/versions/a.txt'))['versions'] as { size: number }[]).map(({ size }) => size),
+    ];
+    assert.deepEqual(kept, ['b.txt', 'first'.length]);
   });
 });
 
