@@ -1,4 +1,4 @@
-import type { Change, LoggedChange } from '../model/change.ts';
+import type { Change, ChangeRecord, LoggedChange } from '../model/change.ts';
 import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
@@ -26,7 +26,7 @@ const MAX_CHANGES = 1000;
 const PAGE_SIZE = 1000;
 
 export interface ExternalChangesOptions {
-  readonly record: (changes: readonly Change[]) => Promise<unknown>;
+  readonly record: (changes: readonly ChangeRecord[]) => Promise<unknown>;
   readonly holdMs?: number;
   readonly log: { error(details: object, message: string): void };
 }
@@ -133,12 +133,12 @@ export class ExternalChanges {
   }
 
   /** Returns the changes that led to the present state of the paths, except those through Holdall. */
-  async #changesOf(paths: ReadonlySet<Path>): Promise<readonly Change[]> {
-    const changes: Change[] = [];
+  async #changesOf(paths: ReadonlySet<Path>): Promise<readonly ChangeRecord[]> {
+    const changes: ChangeRecord[] = [];
     for (const path of paths) {
       const known = this.#lastStateOf(path);
       const change = isFolder(path) ? await this.#changeOfFolder(path, known) : await this.#changeOfFile(path, known);
-      if (change) changes.push(change);
+      if (change) changes.push({ ...change, isExternal: true });
     }
     return changes;
   }

@@ -29,8 +29,11 @@ export interface RecorderOptions {
   readonly timeoutMs: number;
   /** Milliseconds between two deletions of old changes. */
   readonly expiryMs: number;
-  /** Called regularly. Of all processes, it is true for one, except for seconds after that one was killed. */
-  readonly onOldest?: (isOldest: boolean) => void;
+  /**
+   * Called regularly. Old changes are deleted only after it has resolved. Of all processes, one is the oldest, except for
+   * seconds after that one was killed.
+   */
+  readonly onBeat?: (isOldest: boolean) => Promise<void>;
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void };
 }
 
@@ -193,11 +196,11 @@ export class ChangeRecorder {
   async #beat(): Promise<void> {
     try {
       if (!this.#database.isAvailable) return;
-      const { timeoutMs, retention, expiryMs, onOldest } = this.#options;
+      const { timeoutMs, retention, expiryMs, onBeat } = this.#options;
       const { hasLost, isOldest } = await this.#log.beat(this.#writer, timeoutMs);
       this.#hasGap ||= hasLost;
-      if (!this.#isClosed) onOldest?.(isOldest);
       if (this.#hasGap && !this.#flushing) await this.#append([]);
+      if (!this.#isClosed) await onBeat?.(isOldest);
       if (performance.now() - this.#lastExpiry < expiryMs) return;
       this.#lastExpiry = performance.now();
       await this.#log.expire(retention);

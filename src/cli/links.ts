@@ -95,7 +95,9 @@ export const LINK_CREATE = defineCommand<CreateOptions>({
       const creator = findCreator(options.as, tables);
       requirePermissions(creator, { permissions: settings.permissions, path, policy: tables.policy });
       const passwordHash = options.password ? await readPasswordHash({ stdin, explain }) : undefined;
-      const created = await tables.links.create(path, { ...settings, passwordHash }, creator);
+      const created = await tables.links.create(path, { ...settings, passwordHash }, creator, {
+        since: await tables.links.follow(),
+      });
       return { ...created, root: rootOf(tables.config), policy: tables.policy };
     });
     const url = linkUrl(root, token);
@@ -168,7 +170,7 @@ async function withLinks<Result>(
   const { config, engine } = await readEngine(context);
   const access = config.ACCESS_FILE === undefined ? undefined : await loadAccessFile(config.ACCESS_FILE);
   const policy = access?.policy ?? OPEN_POLICY;
-  return withDatabase(engine, (database) => work({ links: new Links(database), access, policy, config }));
+  return withDatabase(engine, (database) => work({ links: new Links(database, () => policy), access, policy, config }));
 }
 
 /** Returns the creator of a new link. Without an access file, it is anonymous and has all permissions. */

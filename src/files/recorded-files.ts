@@ -26,8 +26,6 @@ export interface RecordedFilesOptions {
   readonly link?: string | undefined;
   /** Called with each change that was made and recorded, before its promise resolves. */
   readonly onRecorded?: ((change: RecordedChange) => void) | undefined;
-  /** Is called after each change was recorded, before its promise resolves. */
-  readonly follower?: ItemFollower | undefined;
   /** The sequence number of the change that all changes undo. */
   readonly undoes?: number | undefined;
 }
@@ -36,16 +34,6 @@ export interface RecordedChange {
   /** The ID in the log; undefined if the log was unavailable. */
   readonly id: string | undefined;
   readonly change: Change;
-}
-
-/** Follows files and folders to where changes put them. Its members never reject. */
-export interface ItemFollower {
-  /** An item was moved or renamed. A file at the destination has this content now; a folder there is gone. */
-  moved(from: FilePath | FolderPath, to: FilePath | FolderPath): Promise<void>;
-  /** An item was deleted or replaced. `trashId`: where it is in the trash, if it is. */
-  removed(path: FilePath | FolderPath, trashId: KeptId | undefined): Promise<void>;
-  /** An item of the trash was restored. */
-  restored(trashId: KeptId, to: FilePath | FolderPath): Promise<void>;
 }
 
 /** What an operation put away or restored: see `ChangeRecord.kept`. */
@@ -235,7 +223,6 @@ export class RecordedFiles implements Required<Files> {
       () => [options?.to === undefined ? ROOT : parentOf(options.to)],
       isUnchangedIfSingle,
     );
-    await this.#options.follower?.restored(id, restored.path);
     return restored.path;
   }
 
@@ -332,18 +319,8 @@ export class RecordedFiles implements Required<Files> {
     const id = await this.#recording.end([
       { ...change, ...(kept !== undefined && { kept }), ...(undoes !== undefined && { undoes }) },
     ]);
-    await this.#follow(change, kept);
     onRecorded?.({ id, change });
     return result;
-  }
-
-  async #follow({ type, path, from }: Change, kept: Kept): Promise<void> {
-    const { follower } = this.#options;
-    const trashId = kept ?? undefined;
-    const isFolderReplaced = isFolder(path) && from !== undefined && trashId !== undefined;
-    if (type === 'file.deleted' || type === 'folder.deleted' || isFolderReplaced)
-      await follower?.removed(path, trashId);
-    if ((type === 'file.moved' || type === 'folder.moved') && from !== undefined) await follower?.moved(from, path);
   }
 }
 

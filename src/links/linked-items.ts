@@ -1,6 +1,3 @@
-import type { Policy } from '../access/policy.ts';
-import type { ItemFollower } from '../files/recorded-files.ts';
-import { isStoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, ROOT } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Link } from './link.ts';
@@ -12,13 +9,11 @@ export interface LinkedItemsOptions {
   readonly table: Links;
   /** Returns the identity of an item; undefined for stores whose items have none. */
   readonly identify: Store['identify'];
-  /** Called if links could not follow a change. */
-  readonly onError: (error: unknown) => void;
 }
 
 /**
- * Binds share links to their files and folders. Links follow the changes of Holdall. The identity of a folder also tells that
- * another program put another folder at its path. For files it would not: programs save a file by replacing it.
+ * Binds share links to their folders. Links follow the changes of Holdall by themselves. The identity of a folder also tells
+ * that another program put another folder at its path. For files it would not: programs save a file by replacing it.
  */
 export class LinkedItems {
   readonly #options: LinkedItemsOptions;
@@ -47,31 +42,7 @@ export class LinkedItems {
     const rootOf = (identity: string | undefined) => identity?.split(' ')[0];
     if (found === undefined) return { ...link, ended: 'item' };
     if (rootOf(found) === rootOf(link.identity)) return { ...link, ended: 'item' };
-    await table.bind(link.id, found);
+    await table.bind(link, found);
     return link;
-  }
-
-  /** Returns what follows the changes of a request. A link follows its item only to where its creator manages it. */
-  follower(policy: () => Policy): ItemFollower {
-    const { table } = this.#options;
-    const canFollow = ({ creator }: Link, path: Path) =>
-      isFolder(path) ? policy().allowsThroughout(creator, 'manage', path) : policy().allows(creator, 'manage', path);
-    return {
-      moved: (from, to) =>
-        this.#attempt(async () => {
-          // A file that replaces another is its new content, as programs save it.
-          if (isFolder(to)) await table.endAt(to, undefined);
-          await table.moveAll(from, to, canFollow);
-        }),
-      removed: (path, trashId) => this.#attempt(() => table.endAt(path, trashId)),
-      restored: (trashId, to) => this.#attempt(() => table.restoreAt(trashId, to)),
-    };
-  }
-
-  async #attempt(work: () => Promise<void>): Promise<void> {
-    await work().catch((error: unknown) => {
-      // An unavailable database is logged where its state changes.
-      if (!isStoreError(error, 'unavailable')) this.#options.onError(error);
-    });
   }
 }

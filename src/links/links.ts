@@ -6,9 +6,9 @@ import type { Database } from '../database/database.ts';
 import type { LinksTable } from '../database/tables/links.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { StoreError } from '../model/error.ts';
-import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 import { type Link, type LinkPermission, type LinkSettings, linkNotFound } from './link.ts';
+import { isAt, isBehind, LinkFeed, requireUnchanged } from './link-feed.ts';
 
 /** Maximum number of links of one user, and of all anonymous users. */
 const MAX_LINKS = 10_000;
@@ -44,24 +44,45 @@ export interface ListOptions {
   readonly isVisible?: (link: Link) => boolean;
 }
 
-/** The table of share links. Every member throws `database-unavailable` if the database can't be used. */
+export interface CreateOptions {
+  /** What `follow` returned before the item was found. */
+  readonly since: number;
+  readonly identity?: string | undefined;
+}
+
+/**
+ * The table of share links. What it returns has followed the changes of files that were in the log before. Every member throws
+ * `database-unavailable` if the database can't be used.
+ */
 export class Links {
   readonly #database: Database;
+  readonly #feed: LinkFeed;
 
-  constructor(database: Database) {
+  /** A link follows its item only to where its creator manages it, by `policy`. */
+  constructor(database: Database, policy: () => Policy) {
     this.#database = database;
+    this.#feed = new LinkFeed(database, policy);
   }
 
-  /** Adds a link. Its token is returned only here. Throws `invalid-request` if the user has too many. */
+  /** See `LinkFeed.follow`. */
+  follow(): Promise<number> {
+    return this.#feed.follow();
+  }
+
+  /**
+   * Adds a link. Its token is returned only here. Throws `invalid-request` if the user has too many, and `overloaded` if the
+   * item was moved or deleted at the same time.
+   */
   async create(
     path: FilePath | FolderPath,
     settings: LinkSettings,
     creator: Creator | undefined,
-    identity?: string,
+    { since, identity }: CreateOptions,
   ): Promise<{ readonly link: Link; readonly token: string }> {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const creatorName = creator?.name ?? null;
     const row = await this.#database.transaction(async (db) => {
+      await requireUnchanged(db, path, since);
       const { count } = await db
         .selectFrom('links')
         .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -95,10 +116,8 @@ export class Links {
   async findByToken(token: string): Promise<Link | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const hash = hashOf(token);
-    return this.#database.run(async (db) => {
-      const row = await this.#select(db).where('token_hash', '=', hash).executeTakeFirst();
-      return row && toLink(row);
-    });
+    const [link] = await this.#find('token_hash', [hash]);
+    return link;
   }
 
   /** Returns the link with an ID; undefined if the link does not exist. */
@@ -109,12 +128,12 @@ export class Links {
 
   /** Returns the links with these IDs that exist. */
   async findAll(ids: readonly string[]): Promise<readonly Link[]> {
-    const rows = await this.#database.run((db) => this.#select(db).where('id', 'in', ids).execute());
-    return rows.map(toLink);
+    return this.#find('id', ids);
   }
 
   /** Returns one page of the links, the newest first. Throws `invalid-cursor`. */
   async list({ limit, cursor, isVisible = () => true, ...filter }: ListOptions): Promise<LinkPage> {
+    await this.follow();
     const links: Link[] = [];
     let after = cursor === undefined ? undefined : parseCursor(cursor);
     for (;;) {
@@ -133,7 +152,7 @@ export class Links {
   }
 
   /**
-   * Changes all settings of a link. Returns undefined, and changes nothing, if its settings are no longer those of
+   * Changes all settings of a link. Returns undefined, and changes nothing, if its settings and path are no longer those of
    * `present`, or if it no longer exists.
    */
   async change(present: Link, settings: LinkSettings): Promise<Link | undefined> {
@@ -142,6 +161,7 @@ export class Links {
         .updateTable('links')
         .set(toColumns(settings))
         .where('id', '=', present.id)
+        .where('path', '=', present.path)
         .where(({ and, eb }) =>
           and(entriesOf(toColumns(present)).map(([column, value]) => eb(column, value === null ? 'is' : '=', value))),
         )
@@ -174,51 +194,11 @@ export class Links {
     );
   }
 
-  /** Binds a link to the item with this identity. */
-  async bind(id: string, identity: string): Promise<void> {
-    await this.#database.run((db) => db.updateTable('links').set({ identity }).where('id', '=', id).execute());
-  }
-
-  /** Ends the links to an item, and to everything in it. `trashId`: where the item is in the trash, if it is. */
-  async endAt(path: FilePath | FolderPath, trashId: KeptId | undefined): Promise<void> {
+  /** Binds a link to the item with this identity at its path. */
+  async bind({ id, path }: Link, identity: string): Promise<void> {
     await this.#database.run((db) =>
-      db
-        .updateTable('links')
-        .set({ ended: 'item', removed_as: trashId ?? null, removed_from: path })
-        .where('ended', 'is', null)
-        .where(isAt(path))
-        .execute(),
+      db.updateTable('links').set({ identity }).where('id', '=', id).where('path', '=', path).execute(),
     );
-  }
-
-  /** Continues the links that ended when an item moved to the trash, at the path to which it was restored. */
-  async restoreAt(trashId: KeptId, to: FilePath | FolderPath): Promise<void> {
-    await this.#database.transaction(async (db) => {
-      const rows = await db.selectFrom('links').selectAll().where('removed_as', '=', trashId).execute();
-      for (const { id, path, removed_from: from } of rows) {
-        await db
-          .updateTable('links')
-          .set({ path: movedPath(path, from ?? path, to), ended: null, removed_as: null, removed_from: null })
-          .where('id', '=', id)
-          .execute();
-      }
-    });
-  }
-
-  /** Moves the links to an item, and to everything in it. Ends those for which `canFollow` returns false. */
-  async moveAll(
-    from: FilePath | FolderPath,
-    to: FilePath | FolderPath,
-    canFollow: (link: Link, path: FilePath | FolderPath) => boolean,
-  ): Promise<void> {
-    await this.#database.transaction(async (db) => {
-      const rows = await this.#select(db).where('ended', 'is', null).where(isAt(from)).execute();
-      for (const row of rows) {
-        const path = movedPath(row.path, from, to);
-        const change = canFollow(toLink(row), path as FilePath | FolderPath) ? { path } : { ended: 'item' as const };
-        await db.updateTable('links').set(change).where('id', '=', row.id).execute();
-      }
-    });
   }
 
   /** Records that a link is used. */
@@ -280,6 +260,16 @@ export class Links {
     return db.selectFrom('links').selectAll().select(this.#now);
   }
 
+  /** Returns links. One query also tells whether they have followed all changes: each request of a visitor finds its link. */
+  async #find(column: 'id' | 'token_hash', values: readonly string[]): Promise<Link[]> {
+    const select = () =>
+      this.#database.run((db) => this.#select(db).select(isBehind).where(column, 'in', values).execute());
+    const rows = await select();
+    if (!rows.some(({ is_behind }) => is_behind)) return rows.map(toLink);
+    await this.follow();
+    return (await select()).map(toLink);
+  }
+
   #selectPage(
     db: Kysely<Tables>,
     after: Position | undefined,
@@ -288,7 +278,7 @@ export class Links {
     return this.#select(db)
       .$if(creatorName !== undefined, (query) => query.where('creator_name', '=', creatorName ?? ''))
       .$if(path !== undefined, (query) => query.where('path', '=', path ?? ''))
-      .$if(below !== undefined && below !== '', (query) => query.where(startsWith(below ?? '')))
+      .$if(below !== undefined && below !== '', (query) => query.where(isAt(below ?? '')))
       .$if(after !== undefined, (query) =>
         query.where(({ eb, refTuple, tuple }) =>
           eb(refTuple('created_at', 'id'), '<', tuple(after?.createdAt ?? 0, after?.id ?? '')),
@@ -299,15 +289,6 @@ export class Links {
       .limit(BATCH);
   }
 }
-
-/** Matches the links to an item, and to everything in it. */
-const isAt = (path: FilePath | FolderPath) => (isFolder(path) ? startsWith(path) : sql<boolean>`path = ${path}`);
-
-const movedPath = (path: string, from: string, to: string) => to + path.slice(from.length);
-
-/** The comparison of both engines is exact, unlike that of LIKE. */
-const startsWith = (folder: string) =>
-  sql<boolean>`substr(path, 1, length(cast(${folder} as text))) = cast(${folder} as text)`;
 
 /** A position in the list. */
 interface Position {

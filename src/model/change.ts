@@ -55,6 +55,8 @@ export interface ChangeRecord extends Change {
   readonly kept?: KeptId | null;
   /** The sequence number of the change that this one undoes. */
   readonly undoes?: number;
+  /** Whether another program made the change. It was noticed afterwards. */
+  readonly isExternal?: boolean;
 }
 
 /** A change in the log. */

@@ -23,12 +23,14 @@ export interface ChangesOptions {
   readonly config: Pick<Config, 'CHANGES_DAYS' | 'WATCH_CHANGES'>;
   readonly store: Store;
   readonly metrics: Metrics | undefined;
+  /** The share links, which follow the changes. */
+  readonly links: { follow(): Promise<unknown> };
 }
 
 /** Starts the recording of changes, and the feed for subscribers. `resources` ends both. */
 export async function startChanges(
   database: Database,
-  { config, store, metrics }: ChangesOptions,
+  { config, store, metrics, links }: ChangesOptions,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): Promise<NonNullable<Service['changes']>> {
   const log = {
@@ -38,8 +40,11 @@ export async function startChanges(
   const changeLog = new ChangeLog(database);
   const retention = { ageMs: config.CHANGES_DAYS * DAY_MS, maxChanges: MAX_CHANGES };
   const external = new ExternalChanges(store, changeLog, { record: (changes) => recorder.record(changes), log });
-  const onOldest = config.WATCH_CHANGES ? (isOldest: boolean) => external.setActive(isOldest) : undefined;
-  const recorder = new ChangeRecorder(changeLog, database, { ...RECORDER, retention, onOldest, log });
+  const onBeat = async (isOldest: boolean) => {
+    if (config.WATCH_CHANGES) external.setActive(isOldest);
+    await links.follow();
+  };
+  const recorder = new ChangeRecorder(changeLog, database, { ...RECORDER, retention, onBeat, log });
   resources.defer(() => recorder.close());
   resources.defer(() => external.close());
   await recorder.start();

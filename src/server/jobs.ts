@@ -31,7 +31,7 @@ export interface RunningJobs {
 }
 
 /** What jobs work with. */
-export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit' | 'links'> {
+export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit'> {
   readonly appTokens: { readonly table: Pick<AppTokens, 'findAll'> };
   /** What tells the items that a job acts on from later ones. */
   readonly store: TargetStore;
@@ -56,7 +56,7 @@ export function startJobs(
   const policyOf = ({ limit }: Submitter) => (limit ? limitPolicy(access.policy(), limit) : access.policy());
   const kinds = createOperationKinds(
     (submitter, onRecorded) =>
-      new GuardedFiles(filesOf({ ...service, access }, { user: submitter.user?.name, onRecorded }), {
+      new GuardedFiles(filesOf(service, { user: submitter.user?.name, onRecorded }), {
         policy: () => policyOf(submitter),
         user: submitter.user,
         isAppToken: submitter.appToken !== undefined,

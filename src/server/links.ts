@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Policy } from '../access/policy.ts';
 import { deriveKey } from '../access/sessions.ts';
 import type { Database } from '../database/database.ts';
 import { RevocationWatch } from '../database/revocation-watch.ts';
@@ -18,22 +19,19 @@ export interface LinkOptions {
   readonly basePath: string;
   readonly shared: SharedState;
   readonly identify: Store['identify'];
+  readonly policy: () => Policy;
   readonly logger: Pick<Logger, 'error'>;
 }
 
 /** Creates what share links need. */
 export function createLinks(
   database: Database,
-  { key, publicUrl, basePath, shared, identify, logger }: LinkOptions,
+  { key, publicUrl, basePath, shared, identify, policy, logger }: LinkOptions,
 ): LinkService {
-  const table = new Links(database);
+  const table = new Links(database, policy);
   const cursorKey = deriveKey(key, 'cursors of a link');
   const throttle = createThrottle(key, { redis: shared.redis, counters: shared.counters?.attempts });
-  const items = new LinkedItems({
-    table,
-    identify,
-    onError: (error) => logger.error({ err: error }, 'Share links could not follow a change'),
-  });
+  const items = new LinkedItems({ table, identify });
   return {
     table,
     items,

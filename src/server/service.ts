@@ -138,6 +138,7 @@ async function openService(
     basePath: config.BASE_PATH,
     shared,
     identify: store.identify?.bind(store),
+    policy: () => access.policy(),
     logger,
   });
   const uploads = createUploads(database, store, {
@@ -154,7 +155,7 @@ async function openService(
   resources.defer(() => thumbnails.close());
   const media = openMediaDetails(files, config, { opened, logger });
   resources.defer(() => media.close());
-  const changes = await startChanges(database, { config, store, metrics }, environment);
+  const changes = await startChanges(database, { config, store, metrics, links: links.table }, environment);
   const clock = new ExpiryClock(database);
   // Without the database, nothing expires, but what is deleted has the time of this machine.
   await clock.load().catch(() => {});
@@ -170,7 +171,6 @@ async function openService(
       changes,
       dav,
       access,
-      links,
       audit,
       appTokens,
       store,

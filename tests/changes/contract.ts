@@ -172,6 +172,19 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.deepEqual(pathsOf((await log.read(end, 10)).changes), ['next']);
     });
 
+    it('deletes old changes at the start only after its owner has read them', async (t) => {
+      const { log, database } = await open(t);
+      await log.append(['a', 'b', 'c'].map(created));
+      const seen: string[][] = [];
+      const onBeat = async () => void seen.push(pathsOf((await log.read(START, 10)).changes));
+      const retention = { ageMs: DAY_MS, maxChanges: 1 };
+      const recorder = new ChangeRecorder(log, database, { ...RECORDER, beatMs: DAY_MS, retention, onBeat });
+      atEnd(t, () => recorder.close());
+      await recorder.start();
+      assert.deepEqual(seen, [['a', 'b', 'c']]);
+      assert.deepEqual(pathsOf((await log.read(await log.oldest(), 10)).changes), ['c']);
+    });
+
     it('writes a resync when the database is available again', async (t) => {
       const { database, log } = await open(t);
       const recorder = await startRecorder(t, { database, log });

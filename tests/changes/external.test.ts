@@ -35,7 +35,7 @@ async function open(t: TestContext, holdMs = 50) {
     });
     const recorder = new ChangeRecorder(log, database, {
       ...RECORDER,
-      onOldest: (isOldest) => external.setActive(isOldest),
+      onBeat: async (isOldest) => external.setActive(isOldest),
     });
     await recorder.start();
     let closing: Promise<void> | undefined;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { verifyPassword } from '../../src/access/credentials.ts';
+import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import { Links } from '../../src/links/links.ts';
@@ -42,7 +43,7 @@ describe('holdall link', () => {
     const database = new Database(engine, { onChange: () => {} });
     await database.start();
     try {
-      return await new Links(database).findByToken(token);
+      return await new Links(database, () => OPEN_POLICY).findByToken(token);
     } finally {
       await database.close();
     }

@@ -174,11 +174,23 @@ export async function startService(
   const database = hasJobs || isVisited ? await startTestDatabase(cacheFolder, resources) : undefined;
   const appTokens = database && createAppTokens(database, { logger, resources });
   const access = typeof accessOption === 'function' ? accessOption(appTokens?.lookup) : accessOption;
+  const links =
+    database &&
+    createLinks(database, {
+      key: randomBytes(MIN_KEY_BYTES),
+      publicUrl,
+      basePath,
+      shared: { redis: undefined, counters: undefined },
+      identify: store.identify?.bind(store),
+      policy: () => access.policy(),
+      logger,
+    });
   const changes =
     database &&
+    links &&
     (await startChanges(
       database,
-      { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
+      { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined, links: links.table },
       { logger, resources },
     ));
   const dav = database && createDav(database, davSettings, { store }, logger);
@@ -211,16 +223,6 @@ export async function startService(
     );
   const uploads =
     database && createUploads(database, store, { days: 7, partBytes: 2 ** 26, isDirect, presignExpires: 60 });
-  const links =
-    database &&
-    createLinks(database, {
-      key: randomBytes(MIN_KEY_BYTES),
-      publicUrl,
-      basePath,
-      shared: { redis: undefined, counters: undefined },
-      identify: store.identify?.bind(store),
-      logger,
-    });
   const app = await buildApp(
     {
       files,
@@ -325,7 +327,7 @@ async function createTestLink({ table }: LinkService): Promise<string> {
     maxUploadBytes: undefined,
     asksSender: false,
   } as const;
-  const { token } = await table.create(SHARED_FOLDER, settings, undefined);
+  const { token } = await table.create(SHARED_FOLDER, settings, undefined, { since: await table.follow() });
   return token;
 }
 

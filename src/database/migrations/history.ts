@@ -12,6 +12,7 @@ import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_EXPIRY_CLOCKS } from './create-expiry-clocks.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
+import { CREATE_LINK_FEED } from './create-link-feed.ts';
 import { CREATE_LINKS } from './create-links.ts';
 import { CREATE_LOCKS } from './create-locks.ts';
 import { CREATE_UPLOAD_CONTENTS } from './create-upload-contents.ts';
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   INDEX_LONG_PATHS,
   ADD_UPLOAD_NETWORKS,
   ADD_UPLOAD_SITES,
+  CREATE_LINK_FEED,
 ];

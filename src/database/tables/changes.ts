@@ -21,6 +21,8 @@ export interface ChangesTable {
   readonly kept: string | null;
   /** The sequence number of the change that this one undoes. */
   readonly undoes: number | null;
+  /** 1 if another program made the change. */
+  readonly is_external: 1 | null;
 }
 
 /** Returns the value of the column `kept`. */

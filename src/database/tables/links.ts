@@ -37,3 +37,10 @@ export interface LinksTable {
   readonly created_at: number;
   readonly last_used_at: number | null;
 }
+
+/** The state of the links: one row. Its lock puts the transactions that follow changes in order. */
+export interface LinkFeedTable {
+  readonly id: number;
+  /** The sequence number of the last change that the links have followed. */
+  readonly sequence: number;
+}

@@ -2,7 +2,7 @@ import type { AppTokensTable } from './app-tokens.ts';
 import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
 import type { ExpiryClocksTable } from './expiry-clocks.ts';
 import type { JobsTable } from './jobs.ts';
-import type { LinksTable } from './links.ts';
+import type { LinkFeedTable, LinksTable } from './links.ts';
 import type { LocksTable, LockTurnsTable } from './locks.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { PropertiesTable } from './properties.ts';
@@ -20,6 +20,7 @@ export interface Tables {
   readonly expiry_clocks: ExpiryClocksTable;
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
+  readonly link_feed: LinkFeedTable;
   readonly links: LinksTable;
   readonly lock_turns: LockTurnsTable;
   readonly locks: LocksTable;

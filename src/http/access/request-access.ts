@@ -314,11 +314,10 @@ const NO_TOKENS: ReadonlySet<string> = new Set();
 
 /** Returns the files, with their changes recorded, and without the changes that locks forbid. */
 export function filesOf(
-  { files, changes, dav, links, access }: Pick<Service, 'files' | 'changes' | 'dav' | 'links' | 'access'>,
+  { files, changes, dav }: Pick<Service, 'files' | 'changes' | 'dav'>,
   { lockTokens = NO_TOKENS, appToken, ...options }: FilesOfUser,
 ): Files {
-  const follower = links?.items.follower(() => access.policy());
-  const recorded = changes ? new RecordedFiles(files, changes.recorder, { ...options, follower }) : files;
+  const recorded = changes ? new RecordedFiles(files, changes.recorder, options) : files;
   if (!dav) return recorded;
   const { locks, properties, onError } = dav;
   return new LockableFiles(recorded, {

@@ -132,6 +132,7 @@ export function changeLinkRoutes(app: App, service: Service, { table, items }: L
       const path = parseItem(request.body.path);
       const permissions = parsePermissions(request.body.permissions ?? ['read'], path);
       await access.files.requireSharing(path, permissions, { action: 'create link', needsUser });
+      const since = await table.follow();
       await requireExisting(request, path, permissions);
       const { expiresAt, ...rest } = await applyChange({ ...NO_SETTINGS, permissions }, request.body, path, () =>
         hashOf(request.body.password),
@@ -139,7 +140,10 @@ export function changeLinkRoutes(app: App, service: Service, { table, items }: L
       const requestedEnd = request.body.expiresAt === null ? null : expiresAt;
       const settings = { ...rest, expiresAt: endOf(request, requestedEnd) };
       const creator = createCreator(access.user, service.access.policy(), access.credential);
-      const { link, token } = await table.create(path, settings, creator, await items.identify(path));
+      const { link, token } = await table.create(path, settings, creator, {
+        since,
+        identity: await items.identify(path),
+      });
       recordChange(request, 'create link', link);
       reply.header('cache-control', 'no-store');
       return {
