@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { link, lstat, mkdir, readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { link, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { timeOfKeptId } from '../../src/model/kept-ids.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
-import { formatClaimName, historyOf } from '../../src/stores/disk/version-names.ts';
+import { historyOf } from '../../src/stores/disk/version-names.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, silentLog, textOf, upload } from '../contract/bytes.ts';
 import { mountFileSystemOfWindows } from '../faults/mounts.ts';
 import type { Need } from '../runner/needs.ts';
+import { createClaim, timesOpen } from './disk-claims.ts';
 
 export const needs: readonly Need[] = ['windows-file-systems'];
 
@@ -74,12 +75,13 @@ describe('The versions of a disk', () => {
   it('keep an upload at its path, also if the folder moves while it waits for another replacement', async (t) => {
     const { store, root, write, textsOf, history } = await open(t);
     await write('f/a', 'old');
-    await createClaim(root, 'f/a', history('f/a'));
+    const claim = await createClaim(root, 'f/a', history('f/a'));
     const writing = write('f/a', 'new');
     // It waits for the claim with its folder open.
-    await until('the folder is open', () => isOpen(join(root, 'f')));
+    await until('the folder is open', async () => (await timesOpen(join(root, 'f'))) > 0);
     assert.ok(store.moveFolder);
     await store.moveFolder(folder('f'), folder('g'), { replace: false });
+    await rm(claim);
     await writing;
     assert.deepEqual([await textOf(store, 'g/a'), await textOf(store, 'f/a')], ['old', 'new']);
     assert.deepEqual(await textsOf('g/a'), []);
@@ -138,17 +140,3 @@ describe('The versions of a disk', () => {
     assert.deepEqual([await textOf(store, 'f/a'), await textsOf('f/a')], ['1', ['3', '2', '1']]);
   });
 });
-
-/** Creates the second name of a file that a process creates before it replaces the file. */
-async function createClaim(root: string, path: string, history: string): Promise<void> {
-  await mkdir(history, { recursive: true });
-  const { ino } = await lstat(join(root, path), { bigint: true });
-  await link(join(root, path), join(history, formatClaimName(ino)));
-}
-
-/** Returns whether this process has the file or folder open. */
-async function isOpen(path: string): Promise<boolean> {
-  const descriptors = await readdir('/proc/self/fd');
-  const targets = descriptors.map((name) => readlink(join('/proc/self/fd', name)).catch(() => ''));
-  return (await Promise.all(targets)).includes(path);
-}

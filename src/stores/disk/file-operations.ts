@@ -68,8 +68,12 @@ export class DiskFileOperations {
       const found = await folder.find(nameOf(file));
       if (!found?.isFile()) throw notFound(file);
       requireEtag(entryOf(file, found), ifMatch);
-      if (ifMatch === undefined) await this.#versions.exclusively(file, () => unlink(folder.at(nameOf(file))));
-      else await this.#ifUnchanged({ file, folder }, ifMatch, () => this.#removeVersion(folder, file, ifMatch));
+      if (ifMatch === undefined) {
+        await this.#versions.exclusively(file, async () => {
+          await folder.requireInPlace();
+          await unlink(folder.at(nameOf(file)));
+        });
+      } else await this.#ifUnchanged({ file, folder }, ifMatch, () => this.#removeVersion(folder, file, ifMatch));
       await folder.sync();
     });
   }
@@ -237,7 +241,10 @@ export class DiskFileOperations {
       await renameToNew(sourcePath, targetPath, from, { temporary: this.#temporary, sync, move: [from, to], replace });
       syncTarget = undefined;
     };
-    const replaceTarget = () => rename(sourcePath, targetPath);
+    const replaceTarget = async () => {
+      await Promise.all([folder.requireInPlace(), target.requireInPlace()]);
+      await rename(sourcePath, targetPath);
+    };
     let syncVersion: (() => Promise<void>) | undefined;
     try {
       const present = await findFile(target, to);

@@ -5,7 +5,14 @@ import { type KeptId, newKeptId } from '../../model/kept-ids.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
 import { type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Keep, Keeping, Replacing, Reporting, Store, TrashedItem } from '../../model/store.ts';
-import { alreadyExists, notEmpty, notFound, notInTrash, wrongRestoreKind } from '../../model/store-errors.ts';
+import {
+  alreadyExists,
+  concurrentlyModified,
+  notEmpty,
+  notFound,
+  notInTrash,
+  wrongRestoreKind,
+} from '../../model/store-errors.ts';
 import { findFolder, inParent, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
@@ -151,8 +158,13 @@ export class DiskFolderOperations {
     const source = parent.at(nameOf(from));
     await requireFolderAt(source, from);
     await requireNoMounts(this.#root.absolute(from), from);
+    const requireInPlace = async () => {
+      await parent.requireInPlace().catch((error: unknown) => {
+        throw toStoreError(error, from);
+      });
+    };
     if (isSameName(this.#root.names, from, to)) await this.#respell(source, to);
-    else await this.#renameTo(source, to, { replace, keep });
+    else await this.#renameTo(source, to, { replace, keep, requireInPlace });
     await parent.sync();
   }
 
@@ -198,9 +210,14 @@ export class DiskFolderOperations {
   /**
    * Renames the folder at the absolute path `source` to `to`. Moves an existing folder of that name away first, as well
    * as any folder that appears there meanwhile: to the trash with `keep`, and to the recovery folder otherwise. Restores
-   * these if the rename fails. If the process ends in between, they remain where they are.
+   * these if the rename fails. If the process ends in between, they remain where they are. `requireInPlace` throws if the
+   * folder of the source was moved meanwhile.
    */
-  async #renameTo(source: string, to: FolderPath, { replace, keep }: Replacing & Keeping): Promise<void> {
+  async #renameTo(
+    source: string,
+    to: FolderPath,
+    { replace, keep, requireInPlace }: Replacing & Keeping & { requireInPlace?: () => Promise<void> },
+  ): Promise<void> {
     await using parent = await this.#root.makeParent(to);
     const target = parent.at(nameOf(to));
     const replaced: ReplacedFolder[] = [];
@@ -210,6 +227,10 @@ export class DiskFolderOperations {
         if (present && !replace) throw alreadyExists(to);
         const moved = present && (await this.#moveAway(parent, to, keep));
         if (moved !== undefined) replaced.unshift(moved);
+        await requireInPlace?.();
+        await parent.requireInPlace().catch((error: unknown) => {
+          throw concurrentlyModified(error);
+        });
         if (await renameToFree(source, target, { isLast: attempt === MAX_REPLACE_ATTEMPTS })) break;
       }
     } catch (error) {
@@ -237,7 +258,7 @@ export class DiskFolderOperations {
     try {
       return await (keep ? this.#moveReplacedToTrash(parent, folder, keep) : this.#moveToRecovery(parent, folder));
     } catch (error) {
-      if (isStoreError(error, 'not-found')) return undefined;
+      if (isStoreError(toStoreError(error, folder), 'not-found')) return undefined;
       throw error;
     }
   }
@@ -272,6 +293,7 @@ export class DiskFolderOperations {
     const source = parent.at(nameOf(folder));
     await requireFolderAt(source, folder);
     try {
+      await parent.requireInPlace();
       await rename(source, moved);
     } catch (error) {
       throw toStoreError(error, folder);

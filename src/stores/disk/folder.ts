@@ -29,6 +29,11 @@ export interface Folder extends AsyncDisposable {
   findAll(names: readonly string[]): Promise<(BigIntStats | undefined)[]>;
   /** Makes earlier changes to the names in this folder durable. */
   sync(): Promise<void>;
+  /**
+   * Rejects with ENOENT if the folder is no longer at its path. Another request can move it while this one waits, and a
+   * change of its names would then take effect at the new path.
+   */
+  requireInPlace(): Promise<void>;
 }
 
 /**
@@ -82,6 +87,12 @@ export function asFolder(
     sync: () => syncFolder(fd),
     readNames: (options, visit) => listing.readFolder(path, options, visit),
     [Symbol.asyncDispose]: async () => syscalls.close(fd),
+
+    async requireInPlace() {
+      const [opened, found] = await Promise.all([syscalls.statOpen(fd), syscalls.find(absolute)]);
+      if (found?.ino === opened.ino && found.dev === opened.dev) return;
+      throw Object.assign(new Error(`ENOENT: ${absolute} was moved`), { code: 'ENOENT' });
+    },
 
     async findAll(names) {
       const started = performance.now();

@@ -87,6 +87,7 @@ export class DiskTrash {
     const id = await this.#reserve(wanted, formatRecord({ path, deletedAt, user }));
     const [source, content] = [parent.at(nameOf(path)), this.#contentOf(id)];
     try {
+      await parent.requireInPlace();
       await rename(source, content);
     } catch (error) {
       await this.release(id);

@@ -6,7 +6,7 @@ import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { systemErrorCode } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { pageOfIds } from '../../model/page.ts';
-import { type FilePath, nameOf, parentOf, withoutSlash } from '../../model/path.ts';
+import { type FilePath, nameOf } from '../../model/path.ts';
 import type { FileVersion, Keep, VersionListing } from '../../model/store.ts';
 import { requireCondition, versionNotFound } from '../../model/store-errors.ts';
 import { makeDurableFolder } from '../../system.ts';
@@ -97,7 +97,7 @@ export class DiskVersions {
       for (;;) {
         const present = await findMatching();
         if (!present) {
-          await this.#requireInPlace({ file, folder });
+          await folder.requireInPlace();
           if (await created(placement)) return async () => {};
           continue;
         }
@@ -105,7 +105,7 @@ export class DiskVersions {
         // Another process replaced or removed the file meanwhile.
         if (claim === undefined) continue;
         try {
-          await this.#requireInPlace({ file, folder });
+          await folder.requireInPlace();
           await findMatching();
           await placement.replace();
         } catch (error) {
@@ -191,17 +191,6 @@ export class DiskVersions {
     // The folder is missing until a file is replaced. On an unmounted disk it must not look empty.
     await this.#root.requireSame();
     return [];
-  }
-
-  /**
-   * Rejects with ENOENT if the folder is no longer at its path. Another request can move it while this one waits for
-   * others that replace the same file, and the new content would then appear at the new path of the folder.
-   */
-  async #requireInPlace({ file, folder }: Replaceable): Promise<void> {
-    const path = join(this.#root.path, withoutSlash(parentOf(file)));
-    const [opened, found] = await Promise.all([folder.stats(), folder.syscalls.find(path)]);
-    if (found?.ino === opened.ino && found.dev === opened.dev) return;
-    throw Object.assign(new Error(`ENOENT: ${path} was moved`), { code: 'ENOENT' });
   }
 
   /**

@@ -225,7 +225,12 @@ export class DiskWriter {
           create: () => renameTemporaryToNew(path, target),
         };
         syncVersion = await this.#versions.replace({ file, folder }, { keep, etag }, placement);
-      } else await this.#versions.exclusively(file, async () => folder.syscalls.rename(path, target));
+      } else {
+        await this.#versions.exclusively(file, async () => {
+          await folder.requireInPlace();
+          await folder.syscalls.rename(path, target);
+        });
+      }
       await Promise.all([folder.sync(), syncVersion?.()]);
       onOutcome?.({ replaced: present !== undefined });
       return entryOf(file, stats);
