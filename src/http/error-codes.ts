@@ -530,6 +530,7 @@ const STORE_ERRORS: Readonly<
     action: 'Try again after `Retry-After`.',
   },
   'store-full': {
+    status: 507,
     meaning:
       'The store has no space left, its quota is exhausted, or a disk has less than `MIN_FREE_SPACE`. With a repository also: unfinished uploads in parts have 1 GiB.',
     action: 'Delete files permanently, empty the trash, or raise the quota. Finish or cancel uploads in parts.',
@@ -611,6 +612,7 @@ const STORE_ERRORS: Readonly<
     action: 'Try again after `Retry-After`.',
   },
   'temporary-folder-full': {
+    status: 507,
     meaning: 'The folder for temporary files (`TMPDIR`) is full.',
     action: 'Send the form field `prefix` before the file, or free space in `TMPDIR`.',
   },
@@ -619,6 +621,7 @@ const STORE_ERRORS: Readonly<
     action: 'Free space in `CACHE_DIR`, or correct its permissions.',
   },
   'state-full': {
+    status: 507,
     meaning:
       'The disk with the database, which is in `STATE_DIR` or on the PostgreSQL server, is full. Only functions that need the database fail; files are not affected.',
     action: 'Free space on that disk. No restart is needed.',

@@ -85,7 +85,7 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
   const isDisconnected = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
   if (problem.status === 500 && !isDisconnected) request.log.error({ err: error }, 'A request failed.');
   // An overload is logged where it is detected, not once per request.
-  if (problem.status === 503 && !isDisconnected && !(error instanceof HttpError)) {
+  if (problem.status > 501 && !isDisconnected && !(error instanceof HttpError)) {
     // Clients can cause refusals at a limit in any number. Their stack says nothing.
     if (problem.code === 'overloaded') request.log.warn({ reason: problem.message }, 'Request refused at a limit');
     else request.log.warn({ err: error }, 'A request failed temporarily.');

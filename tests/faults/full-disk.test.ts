@@ -46,14 +46,14 @@ it('handles a full disk', async (t) => {
 
   for (const order of ORDERS) {
     for (const path of ['folder/old', 'new folder/new']) {
-      await t.test(`returns 503 with the reason for an upload that does not fit: ${path}, ${order}`, async () => {
+      await t.test(`returns 507 with the reason for an upload that does not fit: ${path}, ${order}`, async () => {
         assertFull(await uploadIn(port, path, order, Buffer.alloc(32 * MIB, 'new')));
         await assertUntouched();
       });
     }
   }
 
-  await t.test('returns 503 for a part that does not fit, and then cancels its upload', async () => {
+  await t.test('returns 507 for a part that does not fit, and then cancels its upload', async () => {
     const tus = { 'tus-resumable': '1.0.0' };
     const begun = await send(port, '/-/uploads', {
       method: 'POST',
@@ -70,7 +70,7 @@ it('handles a full disk', async (t) => {
   });
 
   for (const isFolder of [false, true]) {
-    await t.test(`returns 503 and the reason if a ${isFolder ? 'folder' : 'file'} copy does not fit`, async () => {
+    await t.test(`returns 507 and the reason if a ${isFolder ? 'folder' : 'file'} copy does not fit`, async () => {
       const source = isFolder ? 'folder' : 'folder/old';
       const copy = { source, destination: 'copy', is_folder: isFolder };
       await upload(port, 'second', old);
@@ -81,7 +81,7 @@ it('handles a full disk', async (t) => {
     });
   }
 
-  await t.test('returns 503 for small uploads without free space and serves requests that need none', async () => {
+  await t.test('returns 507 for small uploads without free space and serves requests that need none', async () => {
     await fill(join(root, 'filler'));
     for (const order of ORDERS) assertFull(await uploadIn(port, 'small', order, Buffer.alloc(100_000, 'small')));
     assert.ok((await send(port, '/file/image.png')).body.equals(image));
@@ -95,7 +95,7 @@ it('handles a full disk', async (t) => {
     // The trash needs space for its record, and would not free any.
     assertFailure(
       await send(port, `/delete/${escapePath('filler')}`, { method: 'DELETE' }),
-      503,
+      507,
       'The store has no space to record "filler" in the trash. Delete it permanently to free space.',
     );
     assertSuccess(await send(port, `/delete/${escapePath('filler')}?permanent=true`, { method: 'DELETE' }), {
@@ -122,7 +122,7 @@ it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
 
   // There would be space for it, but not for the next one.
   const large = await put('/file/large', Buffer.alloc(13 * MIB));
-  assertFailure(large, 503, /no space for 13631488 bytes/);
+  assertFailure(large, 507, /no space for 13631488 bytes/);
   assert.equal((await put('/-/dav/large', Buffer.alloc(13 * MIB))).status, 507);
   for (let number = 0; number < 5; number++) assert.equal((await put(`/file/folder/${number}`, bytes)).status, 201);
   for (const status of [201, 200])
@@ -150,7 +150,7 @@ it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
   ];
   for (const [name, attempt] of refused) {
     const { status, body } = await attempt();
-    assert.deepEqual([status, JSON.parse(body.toString()).code], [503, 'store-full'], name);
+    assert.deepEqual([status, JSON.parse(body.toString()).code], [507, 'store-full'], name);
   }
   assert.equal((await put('/-/dav/new', Buffer.from('x'))).status, 507);
   assert.equal((await send(port, '/-/dav/new', { method: 'MKCOL' })).status, 507);
@@ -173,13 +173,13 @@ it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
   assert.equal((await send(port, '/file/folder/0')).status, 200);
   assert.equal((await postJson(port, '/rename/folder/0', { newName: 'renamed' })).status, 200);
   assert.equal((await send(port, '/delete/filler', { method: 'DELETE' })).status, 200);
-  assert.equal((await put('/file/new', Buffer.from('x'))).status, 503);
+  assert.equal((await put('/file/new', Buffer.from('x'))).status, 507);
   assert.equal((await send(port, '/-/trash', { method: 'DELETE' })).status, 200);
   assert.equal((await put('/file/new', Buffer.from('x'))).status, 201);
 });
 
 function assertFull(response: HttpResponse): void {
-  assertFailure(response, 503, 'The disk is full.');
+  assertFailure(response, 507, 'The disk is full.');
   assert.match(String(response.headers['retry-after']), /^\d+$/);
 }
 

@@ -65,7 +65,7 @@ describe('A service with a full STATE_DIR', () => {
     });
     assertSuccess(removed, { message: 'Folder deleted successfully' });
     const refused = await beginUpload(port, cookie);
-    assertFailure(refused, 503, /\(STATE_DIR\) is full/);
+    assertFailure(refused, 507, /\(STATE_DIR\) is full/);
     assert.equal(jsonOf(refused)['code'], 'state-full');
     await rm(filler);
     await untilDatabase(port, 'available');
@@ -100,7 +100,7 @@ describe('A service with a full STATE_DIR', () => {
       begun.push(String(response.headers.location));
       return undefined;
     });
-    assertFailure(refused, 503, /\(STATE_DIR\) is full/);
+    assertFailure(refused, 507, /\(STATE_DIR\) is full/);
     assert.equal((await send(port, '/file/new', { method: 'PUT', headers: { cookie }, body: 'new' })).status, 201);
     assert.equal((await send(port, '/file/new', { headers: { cookie } })).body.toString(), 'new');
     const removed = await send(port, '/delete_folder/a?permanent=true', {

@@ -110,7 +110,7 @@ describe('The owner of a resumable upload', () => {
     const asAnn = (call: Call) => service.asAnn(own, call);
     for (const send of [asAnonymous, asAnn]) assert.equal((await send(partAt(0, 'ab'))).status, 204);
     isFull = true;
-    for (const send of [asAnonymous, asAnn]) assert.equal((await send(partAt(2, 'cd'))).status, 503);
+    for (const send of [asAnonymous, asAnn]) assert.equal((await send(partAt(2, 'cd'))).status, 507);
     isFull = false;
     assert.equal((await asAnonymous(HEAD)).status, 404);
     await assert.rejects(async () => contents.openUpload?.(anonymous.split('/').at(-1) ?? ''), { code: 'not-found' });

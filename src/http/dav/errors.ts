@@ -20,7 +20,6 @@ const STATUSES: Partial<Readonly<Record<StoreErrorCode, number>>> = {
   'folder-into-itself': 403,
   'destination-contains-source': 403,
   'root-not-allowed': 403,
-  'store-full': 507,
   'too-many-properties': 507,
 };
 
