@@ -28,9 +28,9 @@ it('handles a full temporary folder with an S3 store', IN_FULL_FORM_ONLY, async 
     return opened.finish();
   };
 
-  await t.test('returns 503 with the reason for a file that needs staging and stores nothing', async () => {
+  await t.test('returns 507 with the reason for a file that needs staging and stores nothing', async () => {
     const response = await upload('f/large', 'file first', Buffer.alloc(32 * MIB));
-    assertFailure(response, 503, /folder for temporary files .* is full/);
+    assertFailure(response, 507, /folder for temporary files .* is full/);
     assert.equal(response.headers['retry-after'], '60');
     assert.deepEqual([await bucket.keys(), await bucket.openUploads()], [[], []]);
   });
