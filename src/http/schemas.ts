@@ -359,6 +359,12 @@ export const Listing = Type.Object(
         description: 'The permissions of the user for this folder. Present only with an access file.',
       }),
     ),
+    public: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'Everyone can read this folder, also without signing in. Present only for users who can read and manage it.',
+      }),
+    ),
   },
   { title: 'Listing' },
 );

@@ -169,6 +169,11 @@ export class LinkRequestAccess implements RequestAccess {
     return PERMISSIONS.filter((permission) => this.#currentPolicy().allows(undefined, permission, folder));
   }
 
+  /** Visitors learn nothing about the permissions of users. */
+  isKnownPublic(): false {
+    return false;
+  }
+
   /** Visitors start no work that continues after the request. */
   submitter(): Submitter {
     throw unknownRoute(this.#request);

@@ -57,6 +57,8 @@ export interface RequestAccess {
   filesWithLocks(tokens: ReadonlySet<string>): GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
   permissionsFor(folder: FolderPath): Permission[] | undefined;
+  /** Returns whether everyone can read a folder, also without signing in. Only users who read and manage it learn that. */
+  isKnownPublic(folder: FolderPath): boolean;
   /** Returns the user and the credential of the request, for work that continues after it and records its refusals. */
   submitter(): Submitter;
   /**
@@ -212,6 +214,12 @@ export class UserRequestAccess implements RequestAccess {
     if (this.#service.access.mode !== 'file') return undefined;
     const policy = this.#currentPolicy();
     return PERMISSIONS.filter((permission) => policy.allows(this.user, permission, folder));
+  }
+
+  isKnownPublic(folder: FolderPath): boolean {
+    const permissions = this.user && this.permissionsFor(folder);
+    if (!permissions?.includes('read') || !permissions.includes('manage')) return false;
+    return this.#service.access.policy().allows(undefined, 'read', folder);
   }
 
   /** Returns the policy of this moment: for an app token, as far as the token allows. */

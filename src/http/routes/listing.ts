@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { Permission } from '../../access/policy.ts';
 import { exists, isStoreError, quoted } from '../../model/error.ts';
 import {
   childFile,
@@ -15,7 +14,7 @@ import {
 } from '../../model/path.ts';
 import type { Entry, Listing as StoreListing } from '../../model/store.ts';
 import { visitorOf } from '../access/link-access.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, type RequestAccess } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
@@ -50,7 +49,7 @@ export function listingRoutes(app: App, service: Service): void {
     const respond = (listing: StoreListing, changesCursor?: string) =>
       sendListing(service, request, reply, {
         folder,
-        response: listingResponse(folder, listing, access.permissionsFor(folder)),
+        response: listingResponse(folder, listing, access),
         changesCursor,
       });
     if (name !== undefined && !prefersPage(request)) {
@@ -163,14 +162,16 @@ async function newestCursor({ changes }: Service): Promise<string | undefined> {
 function listingResponse(
   folder: FolderPath,
   { entries, cursor }: StoreListing,
-  rights: Permission[] | undefined,
+  access: Pick<RequestAccess, 'permissionsFor' | 'isKnownPublic'>,
 ): Listing {
+  const rights = access.permissionsFor(folder);
   return {
     success: true,
     prefix: folder,
     entries: entries.map(describe),
     ...(cursor !== undefined && { cursor }),
     ...(rights && { rights }),
+    ...(access.isKnownPublic(folder) && { public: true as const }),
   };
 }
 
