@@ -12,15 +12,15 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  */
 const ON_DEMAND = {
   activity: 3_700,
-  'change-model': 13_700,
+  'change-model': 14_100,
   'connect-dialog': 10_000,
   drawer: 6_600,
-  'dialog-prompts': 5_200,
+  'dialog-prompts': 5_400,
   'drag-events': 3_300,
   extract: 31_000,
   'file-page': 12_700,
   'folder-states': 4_200,
-  'upload-model': 10_800,
+  'upload-model': 11_300,
   'details-sheet': 5_100,
   'direct-parts': 4_000,
   'folder-picker': 6_000,

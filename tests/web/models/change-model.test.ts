@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { noResponse, ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { createChangeScene, settle } from './change-scene.ts';
+import { when } from './folder-scene.ts';
 import { refusal } from './service-errors.ts';
 
 /** Returns a function that fails at the first call. */
@@ -192,6 +193,33 @@ describe('Changes', () => {
       assert.equal(scene.stored.get('to/b.txt'), 'new');
       assert.equal(scene.stored.get('to/photos/precious.jpg'), 'precious');
       assert.equal(scene.stored.get('to/photos/cat.jpg'), undefined);
+    });
+
+    it('deletes the earlier versions of a replaced file if the user wants that, also after a lost response', async () => {
+      const sent: string[] = [];
+      let isLost = true;
+      const scene = await createChangeScene({
+        files: { 'a.txt': 'new', 'to/a.txt': 'old' },
+        override: ({ transfer }) => ({
+          async transfer(...options) {
+            const changed = await transfer(...options);
+            if (isLost) throw noResponse();
+            return changed;
+          },
+          async send<Body>(endpoint: string) {
+            sent.push(endpoint);
+            return {} as Body;
+          },
+        }),
+        prompts: { resolveConflict: async () => ({ decision: 'replace-with-versions', forAll: false }) },
+      });
+      await scene.transfer('move', ['a.txt'], 'to/');
+      assert.deepEqual(sent, []);
+      isLost = false;
+      scene.press('Retry');
+      await when(() => scene.shownTexts().some((text) => text === '“a.txt” moved to “to”'));
+      assert.deepEqual(sent, ['-/versions/to/a.txt']);
+      assert.deepEqual(scene.undos.value, []);
     });
 
     it('asks about each conflict until the decision is for all', async () => {

@@ -4,8 +4,9 @@ import { effect, signal } from '@preact/signals';
 import { createPermissions } from '../../../web/src/model/account/permissions.ts';
 import { withReauth } from '../../../web/src/model/account/with-reauth.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
-import { ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
+import { noResponse, ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
 import type { Upload, UploadedFile } from '../../../web/src/platform/service/upload.ts';
+import { withoutIsolates } from './languages.ts';
 import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
 import { createUploadScene, fileToUpload } from './upload-scene.ts';
@@ -337,6 +338,47 @@ describe('A name conflict', () => {
     assert.equal(scene.statusOf('b.txt'), 'Uploaded as “b (2).txt”');
     assert.equal(scene.statusOf('c.txt'), 'Skipped because it already exists');
     assert.ok(scene.shown().includes('b (2).txt'));
+  });
+
+  it('can delete the earlier versions of all replaced files, which then offer no undo', async () => {
+    const deleted = signal<readonly string[]>([]);
+    const scene = await createUploadScene({
+      files: FILES,
+      response: () => ({ decision: 'replace-with-versions', forAll: true }),
+      override: () => ({
+        async send<Body>(endpoint: string, options: Parameters<Service['send']>[1] = {}) {
+          deleted.value = [...deleted.value, `${options.method} ${endpoint}`];
+          return {} as Body;
+        },
+      }),
+    });
+    scene.add(NEW);
+    await scene.idle();
+    assert.equal(scene.questions.length, 1);
+    assert.deepEqual(Object.fromEntries(scene.stored), NEW);
+    await scene.when(() => deleted.value.length === 3);
+    assert.deepEqual(
+      deleted.value.toSorted(),
+      ['a', 'b', 'c'].map((name) => `DELETE -/versions/${name}.txt`),
+    );
+    assert.deepEqual(
+      scene.offered.flat().map(({ path }) => path),
+      ['d.txt'],
+    );
+  });
+
+  it('says that earlier versions could not be deleted', async () => {
+    const scene = await createUploadScene({
+      files: FILES,
+      response: () => ({ decision: 'replace-with-versions', forAll: false }),
+      override: () => ({ send: () => Promise.reject(noResponse()) }),
+    });
+    scene.add({ 'a.txt': 'new a' });
+    await scene.when(() => scene.messages.shown.value.length > 0);
+    const [message] = scene.messages.shown.value;
+    assert.equal(withoutIsolates(message?.text ?? ''), 'Couldn’t delete the earlier versions of “a.txt”');
+    assert.equal(message?.detail, 'Can’t reach the server. Check your connection.');
+    assert.equal(scene.stored.get('a.txt'), 'new a');
   });
 
   it('is decided once for all files of a batch, and again for the next batch', async () => {

@@ -55,6 +55,9 @@ export function createTakenNames(
 /** `cancel`: the user closed the dialog, which also applies to all later conflicts of the batch. */
 export type ConflictDecision = ConflictAnswer['decision'] | 'cancel';
 
+export const isReplacement = (decision: ConflictDecision): boolean =>
+  decision === 'replace' || decision === 'replace-with-versions';
+
 /** An item whose name is taken at its destination. */
 export interface PendingConflict {
   /** The items that the user copied, moved or uploaded together. A decision "for all" applies to these. */
@@ -79,7 +82,7 @@ export class ConflictQueue {
 
   async #decide({ batch, findKinds, ask }: PendingConflict): Promise<ConflictDecision> {
     const forAll = this.#decisionsForAll.get(batch);
-    if (forAll && forAll.decision !== 'replace') return forAll.decision;
+    if (forAll && !isReplacement(forAll.decision)) return forAll.decision;
     const kinds = await findKinds();
     if (forAll && isEqual(forAll.kinds, kinds)) return forAll.decision;
     const answer = await ask(kinds);

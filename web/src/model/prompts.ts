@@ -46,8 +46,9 @@ export interface Conflict {
   readonly mayReplace: boolean;
 }
 
+/** `replace-with-versions`: also deletes the earlier versions, which include the replaced content. */
 export interface ConflictAnswer {
-  readonly decision: 'replace' | 'keep-both' | 'skip';
+  readonly decision: 'replace' | 'replace-with-versions' | 'keep-both' | 'skip';
   /** Whether the decision applies to all other conflicts too. */
   readonly forAll: boolean;
 }

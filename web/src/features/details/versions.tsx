@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { deleteFileVersions } from '../../model/changes/delete-versions.ts';
+import { deleteEarlierVersions } from '../../model/changes/delete-versions.ts';
 import { restoreFileVersion } from '../../model/changes/restore-version.ts';
 import { parentOf } from '../../platform/paths.ts';
 import type { FileEntry, Service } from '../../platform/service/service.ts';
@@ -85,7 +85,10 @@ function VersionList({ file, versions, onDeleted }: VersionListProps) {
   const canDelete = trash?.days !== null && permissions.allowsIn(parentOf(file.path), 'manage');
   const remove = () =>
     void changes.perform(async ({ context }) => {
-      await deleteFileVersions(context, file);
+      const { name, path } = file;
+      if (!(await context.prompts.confirmDeleteVersions(name))) return;
+      if (!(await deleteEarlierVersions(context, path))) return;
+      context.messages.show({ kind: 'done', text: text.versions.deleted({ name }) });
       onDeleted();
     });
   return (

@@ -27,14 +27,23 @@ interface ConflictDialogProps {
 function ConflictDialog({ conflict, close }: ConflictDialogProps) {
   const { name, folder, kinds, mayReplace } = conflict;
   const others = conflict.others();
-  const { keepsVersions } = useRetention();
+  const { keepsVersions, trash } = useRetention();
+  const service = useService();
   const { text } = useFullLanguage();
   const [forAll, setForAll] = useState(false);
+  const [deletesVersions, setDeletesVersions] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
   const isSameKind = kinds.incoming === kinds.existing;
   const canReplace = isSameKind && mayReplace;
   const hasVersions = keepsVersions && kinds.existing === 'file';
-  const consequence = hasVersions ? text.conflicts.replacingVersion : text.conflicts.replacing[kinds.existing];
+  // A store whose trash has no expiry, such as a branch, keeps all versions.
+  const canDeleteVersions = canReplace && hasVersions && trash?.days !== null;
+  const listing = useLoaded(async (signal) => {
+    return canDeleteVersions ? service.list(folder, { limit: 1, signal }) : undefined;
+  });
+  const isPublic = listing.state === 'ready' && listing.value?.public === true;
+  const keepsReplaced = hasVersions && !deletesVersions;
+  const consequence = keepsReplaced ? text.conflicts.replacingVersion : text.conflicts.replacing[kinds.existing];
   const reason = isSameKind ? text.conflicts.replaceDenied : text.conflicts.otherKind[kinds.existing];
 
   return (
@@ -45,7 +54,11 @@ function ConflictDialog({ conflict, close }: ConflictDialogProps) {
       actions={
         <>
           <Button onClick={() => answer('skip')}>{text.conflicts.skip}</Button>
-          {canReplace && <Button onClick={() => answer('replace')}>{text.conflicts.replace}</Button>}
+          {canReplace && (
+            <Button onClick={() => answer(deletesVersions ? 'replace-with-versions' : 'replace')}>
+              {text.conflicts.replace}
+            </Button>
+          )}
           <Button kind="primary" type="submit" autofocus>
             {text.conflicts.keepBoth}
           </Button>
@@ -55,18 +68,29 @@ function ConflictDialog({ conflict, close }: ConflictDialogProps) {
       <div class="conflict-question">
         <ConflictItems conflict={conflict} />
         <p>{canReplace ? consequence : reason}</p>
+        {isPublic && (
+          <Checkbox label={text.conflicts.deleteVersions} isChecked={deletesVersions} onChange={setDeletesVersions} />
+        )}
         {others > 0 && (
-          <label>
-            <input
-              type="checkbox"
-              checked={forAll}
-              onChange={({ currentTarget }) => setForAll(currentTarget.checked)}
-            />
-            <span>{text.conflicts.forAll({ count: others })}</span>
-          </label>
+          <Checkbox label={text.conflicts.forAll({ count: others })} isChecked={forAll} onChange={setForAll} />
         )}
       </div>
     </Dialog>
+  );
+}
+
+interface CheckboxProps {
+  label: string;
+  isChecked: boolean;
+  onChange: (isChecked: boolean) => void;
+}
+
+function Checkbox({ label, isChecked, onChange }: CheckboxProps) {
+  return (
+    <label>
+      <input type="checkbox" checked={isChecked} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
   );
 }
 

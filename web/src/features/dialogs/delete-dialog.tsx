@@ -6,7 +6,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { Name } from '../folder/entry-parts.tsx';
-import { useService } from '../models.ts';
+import { useRetention, useService } from '../models.ts';
 import './questions.css';
 
 /** Asks whether to delete. Resolves to null if the user cancels. */
@@ -18,6 +18,9 @@ function DeleteDialog({ entries, close }: { entries: readonly Entry[]; close: (a
   const { text } = useFullLanguage();
   const paths = entries.map(({ path }) => path);
   const [only] = entries.length === 1 ? entries : [];
+  const { keepsVersions, trash } = useRetention();
+  // A store whose trash has no expiry, such as a branch, keeps all versions.
+  const deletesVersions = keepsVersions && trash?.days !== null;
   const hasFolder = entries.some(({ type }) => type === 'folder');
 
   return (
@@ -43,6 +46,7 @@ function DeleteDialog({ entries, close }: { entries: readonly Entry[]; close: (a
         {entries.length > 1 && <Names entries={entries} text={text} />}
         {only?.type === 'folder' && <FolderSize folder={only.path} />}
         {entries.length > 1 && hasFolder && <p>{text.changes.includesFolders}</p>}
+        {deletesVersions && <p>{text.changes.deletesVersions}</p>}
         <p>{text.changes.cannotUndo}</p>
       </div>
     </Dialog>

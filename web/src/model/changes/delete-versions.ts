@@ -1,18 +1,25 @@
-import type { FileEntry } from '../../platform/service/service.ts';
+import { nameOf } from '../../platform/paths.ts';
+import type { Service } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
-import { deleteVersions } from '../../platform/service/versions.ts';
 import type { ChangeContext } from './change-context.ts';
 
-/** Asks for confirmation, and deletes the earlier versions of a file. Shows a message about the result. */
-export async function deleteFileVersions(context: ChangeContext, { path, name }: FileEntry): Promise<void> {
-  const { service, messages, prompts, language } = context;
-  if (!(await prompts.confirmDeleteVersions(name))) return;
-  const { versions } = language.value.text;
+interface DeletionContext extends Pick<ChangeContext, 'messages' | 'language'> {
+  readonly service: Pick<Service, 'send'>;
+}
+
+/** Deletes the earlier versions of a file. Resolves to whether that succeeded; otherwise shows a message. */
+export async function deleteEarlierVersions(
+  { service, messages, language }: DeletionContext,
+  path: string,
+): Promise<boolean> {
   try {
+    const { deleteVersions } = await import('../../platform/service/versions.ts');
     await deleteVersions(service, path);
-    messages.show({ kind: 'done', text: versions.deleted({ name }) });
+    return true;
   } catch (error) {
-    const detail = language.value.reasonOf(asServiceError(error));
-    messages.show({ kind: 'error', text: versions.notDeleted({ name }), detail });
+    const { text, reasonOf } = language.value;
+    const said = text.versions.notDeleted({ name: nameOf(path) });
+    messages.show({ kind: 'error', text: said, detail: reasonOf(asServiceError(error)) });
+    return false;
   }
 }

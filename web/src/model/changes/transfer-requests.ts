@@ -7,9 +7,10 @@ import { entriesIn } from '../../platform/service/pages.ts';
 import type { Changed, Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
 import { findStoredFile } from '../lost-responses.ts';
-import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
+import { type ConflictDecision, ConflictQueue, isReplacement, type TakenNames } from '../name-conflicts.ts';
 import type { ItemKind } from '../prompts.ts';
 import type { ChangeContext } from './change-context.ts';
+import { deleteEarlierVersions } from './delete-versions.ts';
 import type { Item, ItemContext } from './operations.ts';
 
 export type TransferKind = 'copy' | 'move';
@@ -26,6 +27,8 @@ export interface Transferred extends Changed {
   /** The path at the destination. Differs from the requested one if the user keeps both items. */
   readonly path: string;
   readonly hasReplaced: boolean;
+  /** Whether the user chose to delete the earlier versions, so that the change can't be undone. */
+  readonly deletesVersions: boolean;
 }
 
 /** Copies or moves one item. Resolves to null if the user skips the item. */
@@ -34,6 +37,7 @@ export type TransferRequest = (item: TransferItem, context: ItemContext) => Prom
 interface TransferOptions extends OperationOptions {
   readonly destination: string;
   readonly overwrite: boolean;
+  readonly deletesVersions: boolean;
 }
 
 /** The maximum time of a request that checks whether a file exists. */
@@ -55,9 +59,9 @@ export class RetryableTransfers {
   async transfer(
     kind: TransferKind,
     item: TransferItem,
-    { destination, overwrite, ...options }: TransferOptions,
+    { destination, overwrite, deletesVersions, ...options }: TransferOptions,
   ): Promise<Transferred> {
-    const transferred = { path: destination, hasReplaced: overwrite };
+    const transferred = { path: destination, hasReplaced: overwrite, deletesVersions };
     const since = Date.now();
     try {
       const { change } = await this.#service.transfer(kind, item.path, destination, { overwrite, ...options });
@@ -76,10 +80,10 @@ export class RetryableTransfers {
   async findCompletedAttempt(kind: TransferKind, item: TransferItem): Promise<Transferred | undefined> {
     const attempt = this.#lostAttempts.get(item);
     if (!attempt) return undefined;
-    const { path, hasReplaced, since } = attempt;
+    const { since, ...transferred } = attempt;
     // If the check fails, the next attempt fails too, or asks the user about the conflict.
-    const isCompleted = await this.#isCompleted(kind, item, path, since).catch(() => false);
-    return isCompleted ? { path, hasReplaced } : undefined;
+    const isCompleted = await this.#isCompleted(kind, item, attempt.path, since).catch(() => false);
+    return isCompleted ? transferred : undefined;
   }
 
   async #isCompleted(kind: TransferKind, { path, entry }: TransferItem, destination: string, since: number) {
@@ -123,16 +127,22 @@ export function askOnConflict(
 ): TransferRequest {
   const conflicts = trackConflicts(context.service, items);
   const decide = createDecider(context, items, conflicts);
+  const finish = async (transferred: Transferred) => {
+    if (transferred.deletesVersions) await deleteEarlierVersions(context, transferred.path);
+    return transferred;
+  };
 
   const request: TransferRequest = async (item, { stop, markUnchanged, ...options }) => {
     const completed = await transfers.findCompletedAttempt(kind, item);
-    if (completed) return completed;
+    if (completed) return finish(completed);
     let { destination } = item;
     let overwrite = false;
     let keepsBoth = false;
+    let deletesVersions = false;
     for (let freeNames = 0; ; freeNames++) {
       try {
-        return await transfers.transfer(kind, item, { destination, overwrite, ...options });
+        const attempt = { destination, overwrite, deletesVersions, ...options };
+        return await finish(await transfers.transfer(kind, item, attempt));
       } catch (error) {
         if (overwrite || freeNames === MAX_FREE_NAMES || !(await isConflict(context, error, destination))) throw error;
       }
@@ -144,7 +154,8 @@ export function askOnConflict(
           markUnchanged([item.path, item.destination]);
           return null;
         }
-        overwrite = decision === 'replace';
+        overwrite = isReplacement(decision);
+        deletesVersions = decision === 'replace-with-versions';
         keepsBoth = decision === 'keep-both';
       }
       if (keepsBoth) {

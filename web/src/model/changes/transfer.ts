@@ -237,7 +237,7 @@ function report(context: TransferContext, kind: TransferKind, outcome: ReportedO
   });
 }
 
-/** Returns the button that undoes the change; undefined without a trash or the permissions that this needs. */
+/** Returns the button that undoes the change; undefined without the trash, versions or permissions that this needs. */
 function undoAction(
   context: TransferContext,
   kind: TransferKind,
@@ -254,6 +254,7 @@ function undoAction(
   );
   const isAllowed =
     (hasTrash || !needsTrash) &&
+    !transferred.some(({ deletesVersions }) => deletesVersions) &&
     permissions.allowsIn(target, 'manage') &&
     (!hasReplaced || mayWrite(target)) &&
     (kind === 'copy' ||

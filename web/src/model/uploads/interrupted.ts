@@ -176,7 +176,7 @@ function fingerprintOf({ folder, name, size, modified }: Pick<QueuedItem, 'folde
 
 /** Creates an item for an interrupted upload, of which the service has some bytes. */
 function createInterrupted(
-  { storedName, size, modified, mayReplace, mayRename, ...recorded }: RecordedUpload,
+  { storedName, size, modified, mayReplace, deletesVersions = false, mayRename, ...recorded }: RecordedUpload,
   { addedAt, sent, batch }: { readonly addedAt: number; readonly sent: number; readonly batch: object },
 ): QueuedItem {
   return {
@@ -188,6 +188,7 @@ function createInterrupted(
     sent: signal(sent),
     state: signal<UploadState>('interrupted'),
     mayReplace,
+    deletesVersions,
     mayRename,
     // The service can have stored it, and the page ended before the response.
     uncertainAttempt: { name: storedName, since: addedAt },

@@ -3,7 +3,7 @@ import { freeName } from '../../platform/free-name.ts';
 import { nameOf } from '../../platform/paths.ts';
 import { noResponse, ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
-import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
+import { type ConflictDecision, ConflictQueue, isReplacement, type TakenNames } from '../name-conflicts.ts';
 import type { PathLocks } from '../path-locks.ts';
 import type { ConflictAnswer } from '../prompts.ts';
 import type { UploadTotals } from './totals.ts';
@@ -133,6 +133,7 @@ export class UploadQueue {
         item.problem.value = null;
         // The permission to replace applied to the earlier file only.
         item.mayReplace = false;
+        item.deletesVersions = false;
         item.rejectedNames = 0;
         records.forget(item);
         records.add([item]);
@@ -261,7 +262,8 @@ export class UploadQueue {
   #applyDecision(item: QueuedItem, decision: ConflictDecision): void {
     if (decision === 'skip' || decision === 'cancel') this.#end(item, 'skipped');
     else this.#options.totals.setState(item, 'waiting');
-    item.mayReplace = decision === 'replace';
+    item.mayReplace = isReplacement(decision);
+    item.deletesVersions = decision === 'replace-with-versions';
     item.mayRename = decision === 'keep-both';
     this.#options.records.update(item);
     if (item.mayReplace) void this.#enqueue(item);

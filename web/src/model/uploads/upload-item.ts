@@ -74,6 +74,8 @@ export interface QueuedItem extends UploadItem {
   batch: object;
   /** Whether the user allows replacing the existing file. */
   mayReplace: boolean;
+  /** Whether to delete the earlier versions of the file after the upload. */
+  deletesVersions: boolean;
   /** Whether the user keeps both files, so that the item gets a free name. */
   mayRename: boolean;
   /** The number of names that the service rejected as taken. */
@@ -108,6 +110,7 @@ export function createItem(
     source,
     batch,
     mayReplace: false,
+    deletesVersions: false,
     mayRename: false,
     rejectedNames: 0,
     sending: undefined,

@@ -10,6 +10,7 @@ import { watchUser } from '../../platform/user-activity.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Undoable } from '../changes/change-context.ts';
 import type { Changes } from '../changes/changes.ts';
+import { deleteEarlierVersions } from '../changes/delete-versions.ts';
 import type { Folder } from '../folder/folder.ts';
 import { Highlighter } from '../highlighter.ts';
 import type { Message, Messages } from '../messages.ts';
@@ -134,7 +135,9 @@ export function createUploadModel(
     onStored(item, stored) {
       reconciler.addStored(item, stored);
       const { change, path } = stored;
-      undoable.push({ change, path, removed: item.mayReplace ? [] : [path], added: [] });
+      // Without the replaced content, the upload can't be undone.
+      if (item.deletesVersions) void deleteEarlierVersions(options, path);
+      else undoable.push({ change, path, removed: item.mayReplace ? [] : [path], added: [] });
     },
     onUncertain: (item) => reconciler.markUncertain(item),
     records: {

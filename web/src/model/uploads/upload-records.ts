@@ -13,6 +13,8 @@ export interface RecordedUpload {
   /** When the file changed, in milliseconds since 1970. */
   readonly modified: number;
   readonly mayReplace: boolean;
+  /** Undefined in the records of earlier versions of the page. */
+  readonly deletesVersions?: boolean;
   readonly mayRename: boolean;
   /** Whether the service had some of its bytes when it was found before, so that it has ended if the service has none. */
   readonly hasBegun: boolean;
@@ -156,7 +158,8 @@ export class UploadRecords {
 }
 
 function recordOf(item: QueuedItem): RecordedUpload {
-  const { folder, name, storedName, size, modified, mayReplace, mayRename, source, state, sent } = item;
+  const { folder, name, size, modified, mayReplace, deletesVersions, mayRename, source, state, sent } = item;
+  const storedName = item.storedName.peek();
   const hasBegun = state.peek() === 'interrupted' && sent.peek() > 0;
-  return { folder, name, storedName: storedName.peek(), size, modified, mayReplace, mayRename, hasBegun, source };
+  return { folder, name, storedName, size, modified, mayReplace, deletesVersions, mayRename, hasBegun, source };
 }

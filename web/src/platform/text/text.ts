@@ -458,6 +458,7 @@ export interface LazyText {
       readonly folder: string;
     };
     readonly replacingVersion: string;
+    readonly deleteVersions: string;
     readonly otherKind: {
       readonly file: string;
       readonly folder: string;
@@ -573,6 +574,7 @@ export interface LazyText {
     readonly folderIsEmpty: string;
     readonly includesFolders: string;
     readonly cannotUndo: string;
+    readonly deletesVersions: string;
     readonly delete: (parameters: { count: number }) => string;
     readonly deleteOne: {
       readonly file: string;
