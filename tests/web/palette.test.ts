@@ -71,4 +71,42 @@ describe('The command palette', () => {
     await field.fill('docs');
     await becomes(active, 'Docs');
   });
+
+  it('opens from a name field, a menu and a preview, and a second Ctrl K closes it', async (t) => {
+    const { page } = await openSite(t, { files: FILES });
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    const field = palette.getByRole('combobox');
+    const options = palette.getByRole('option');
+    const toggle = async (state: 'visible' | 'detached') => {
+      await page.keyboard.press('ControlOrMeta+k');
+      await palette.waitFor({ state });
+    };
+
+    // The name is renamed, as by a click elsewhere.
+    await row(page, 'one.txt').click();
+    await page.keyboard.press('F2');
+    await becomes(() => focusedName(page), 'New name for “\u2068one.txt\u2069”');
+    await page.keyboard.type('uno');
+    await toggle('visible');
+    await row(page, 'uno.txt').waitFor();
+    await toggle('detached');
+    await waitForFocus(page, 'uno.txt');
+
+    await page.keyboard.press('Shift+F10');
+    await page.getByRole('menu').waitFor();
+    await toggle('visible');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    await toggle('detached');
+    await waitForFocus(page, 'uno.txt');
+
+    // In a preview, the actions are those for its file.
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'uno.txt' }).getByText('1', { exact: true }).waitFor();
+    await toggle('visible');
+    await options.filter({ hasText: 'Move to…' }).waitFor();
+    assert.equal(await options.filter({ hasText: 'Select all' }).count(), 0);
+    await field.fill('docs');
+    await page.keyboard.press('Enter');
+    await waitForTitle(page, 'Docs');
+  });
 });

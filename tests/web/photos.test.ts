@@ -88,8 +88,13 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
 
   // Larger tiles are higher.
   const before = (await boxOf(row(page, 'e.jpg'))).height;
-  await page.getByRole('slider', { name: 'Tile size' }).press('ArrowRight');
+  const slider = page.getByRole('slider', { name: 'Tile size' });
+  await slider.press('ArrowRight');
   await becomes(async () => (await boxOf(row(page, 'e.jpg'))).height > before * 1.2, true);
+  // After a click on the slider, the keys are for the photos again.
+  await slider.click();
+  await page.keyboard.press('ControlOrMeta+a');
+  await becomes(async () => (await selectedPaths(page)).length > 5, true);
 
   // The viewer shows the photos in the same order.
   await row(page, 'k.jpg').dblclick();

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
-import { isMac, keyLabel, TypeAhead } from './keyboard.ts';
+import { isKey, isMac, keyLabel, PALETTE_KEYS, TypeAhead } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
 import { openModal } from './modal.ts';
 import { placeBeside } from './placement.ts';
@@ -76,7 +76,11 @@ export function Menu({ menu }: { menu: OpenMenu }) {
         autofocus
         onKeyDown={(event) => {
           if (event.key === 'Tab') close();
-          else handleMenuKey(event);
+          else if (isKey(event, PALETTE_KEYS)) {
+            event.preventDefault();
+            close();
+            passKeyOn(event);
+          } else handleMenuKey(event);
         }}
         onPointerLeave={() => panel.current?.focus({ preventScroll: true })}
       >
@@ -155,6 +159,11 @@ function handleMenuKey(event: KeyboardEvent & { readonly currentTarget: HTMLElem
   event.preventDefault();
   event.stopPropagation();
   items[found]?.focus();
+}
+
+/** Passes a key to the element that has the focus again. */
+function passKeyOn(event: KeyboardEvent): void {
+  document.activeElement?.dispatchEvent(new KeyboardEvent(event.type, event));
 }
 
 /** Opens the context menu of the element below the closed menu. */

@@ -4,6 +4,7 @@ import { findNameProblem, parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { takeHeldKeys } from '../../ui/held-keys.ts';
+import { isKey, PALETTE_KEYS } from '../../ui/keyboard.ts';
 import { placeBeside } from '../../ui/placement.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
 import './entries.css';
@@ -33,6 +34,8 @@ export function NameField({ entry }: { entry: Entry }) {
     void changes.rename(entry, name);
   };
   const handleKey = (event: KeyboardEvent) => {
+    // The palette takes the focus, which ends the edit like a click elsewhere.
+    if (isKey(event, PALETTE_KEYS)) return;
     event.stopPropagation();
     // An input method that is composing handles Enter and Escape itself.
     if (event.isComposing) return;

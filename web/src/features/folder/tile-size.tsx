@@ -1,5 +1,6 @@
 import { TILE_SIZE_NAMES, TILE_SIZES } from '../../platform/preferences.ts';
 import { useLanguage } from '../../platform/text/language.ts';
+import { focusRegion } from '../../ui/focus.ts';
 import { usePreferences } from '../models.ts';
 import './tile-size.css';
 
@@ -21,6 +22,8 @@ export function TileSize() {
       onInput={({ currentTarget }) => {
         tileSize.value = currentTarget.valueAsNumber;
       }}
+      // The next keys are for the list, such as Ctrl+A. Users who move the slider with the keyboard stay there.
+      onPointerUp={() => focusRegion('list')}
     />
   );
 }

@@ -34,7 +34,7 @@ export interface FoundItem {
 
 interface ItemSources {
   readonly text: Text;
-  readonly actions: readonly Action[];
+  readonly actions: readonly Omit<Action, 'isAvailable'>[];
   readonly favourites: readonly StoredPath[];
   readonly visited: readonly StoredPath[];
   readonly recent: readonly RecentFile[];

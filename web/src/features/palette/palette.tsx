@@ -4,35 +4,46 @@ import { type RecentFile, readRecentFiles } from '../../model/places/recent-file
 import { isFolderPath, parentOf, ROOT } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
+import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { keyLabel } from '../../ui/keyboard.ts';
+import { isKey, keyLabel, PALETTE_KEYS } from '../../ui/keyboard.ts';
 import { useModalDialog } from '../../ui/modal.ts';
-import { useActions } from '../actions/use-actions.ts';
+import { type Action, useActions } from '../actions/use-actions.ts';
 import { EntryIcon } from '../folder/thumbnail.tsx';
 import { useFolder, usePlaces, useRouter, useService } from '../models.ts';
 import { type FoundItem, findItems, type PaletteItem, paletteItems, pathItems } from './palette-items.ts';
 import './palette.css';
 
-/** Shows the palette. Runs the chosen item after the palette has returned the focus. */
-export async function openPalette(dialogs: Dialogs, initial = ''): Promise<void> {
-  const item = await dialogs.open<PaletteItem>((close) => <Palette initial={initial} close={close} />);
-  if (!item) return;
+/** Returns the actions that the palette finds. */
+type FindActions = () => readonly Omit<Action, 'isAvailable'>[];
+
+/** Shows the palette. Runs the chosen item after the palette has returned the focus. By default, it finds all possible actions. */
+export async function openPalette(dialogs: Dialogs, initial: string, findActions?: FindActions): Promise<void> {
+  const item = await dialogs.open<PaletteItem>((close) => <Palette {...{ initial, findActions, close }} />);
   await new Promise(requestAnimationFrame);
-  item.run();
+  // The name field that had the focus is gone.
+  if (document.activeElement === document.body) focusRegion('list');
+  item?.run();
+}
+
+interface PaletteProps {
+  initial: string;
+  findActions: FindActions | undefined;
+  close: (item: PaletteItem | null) => void;
 }
 
 /**
  * Finds actions, folders and files by a part of their names, and folders by their path
  * (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/). The keyboard focus stays in the field.
  */
-function Palette({ initial, close }: { initial: string; close: (item: PaletteItem | null) => void }) {
+function Palette({ initial, findActions, close }: PaletteProps) {
   const { dialog, listeners } = useModalDialog(() => close(null));
   const { text } = useFullLanguage();
   const listId = useId();
   const field = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState(initial);
   const [active, setActive] = useState(0);
-  const { found, status } = useFound(query);
+  const { found, status } = useFound(query, findActions);
   const shown = found[Math.min(active, found.length - 1)];
   const index = shown ? found.indexOf(shown) : -1;
   useLayoutEffect(() => {
@@ -49,6 +60,8 @@ function Palette({ initial, close }: { initial: string; close: (item: PaletteIte
     if (by !== undefined && found.length > 0) setActive(Math.max(0, Math.min(found.length - 1, index + by)));
     else if (event.key === 'Enter') {
       if (shown) close(shown.item);
+    } else if (isKey(event, PALETTE_KEYS)) {
+      close(null);
     } else if (event.key === 'Tab' && !event.shiftKey && shown?.item.completion !== undefined) {
       change(shown.item.completion);
     } else return;
@@ -106,7 +119,10 @@ const MOVES: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1, Pag
 const NONE: readonly string[] = [];
 
 /** Returns what a query finds, and the status for screen readers and for an empty list. */
-function useFound(query: string): { readonly found: readonly FoundItem[]; readonly status: string } {
+function useFound(
+  query: string,
+  findActions: FindActions | undefined,
+): { readonly found: readonly FoundItem[]; readonly status: string } {
   const language = useFullLanguage();
   const { text } = language;
   const service = useService();
@@ -141,7 +157,8 @@ function useFound(query: string): { readonly found: readonly FoundItem[]; readon
       paletteItems({
         text,
         // The palette itself is open already.
-        actions: actions.permitted().filter(({ id, isAvailable }) => id !== 'palette' && isAvailable()),
+        actions:
+          findActions?.() ?? actions.permitted().filter(({ id, isAvailable }) => id !== 'palette' && isAvailable()),
         favourites,
         visited,
         recent,

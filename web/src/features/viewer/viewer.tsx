@@ -6,7 +6,7 @@ import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { rowKeys } from '../../ui/direction.ts';
-import { isField, keysOf } from '../../ui/keyboard.ts';
+import { isField, isKey, keysOf, PALETTE_KEYS } from '../../ui/keyboard.ts';
 import { useModalDialog } from '../../ui/modal.ts';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
@@ -21,6 +21,7 @@ import { useGallery } from './gallery.ts';
 import { ShownFile } from './lazy-preview.tsx';
 import { handleSlideshowKey, LazySlideshow, useIdle, useSlideshow } from './lazy-slideshow.tsx';
 import { EDIT_KEY, useEdit } from './use-edit.ts';
+import { usePaletteTool } from './use-palette.ts';
 import { useViewTools } from './view-tools.ts';
 import { SideSteps, ViewerHeader } from './viewer-header.tsx';
 import { createViewerState, type ViewerState, type ViewerTool } from './viewer-tools.ts';
@@ -55,6 +56,7 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
   const show = (file: FileEntry) => router.openPreview(file.path);
   const steps = { previous: previous && (() => show(previous)), next: next && (() => show(next)) };
   const actions = useFileActions({ path, gallery, show: router.openPreview, close });
+  const palette = usePaletteTool(actions);
   useSwipes(dialog, { ...steps, down: close });
   useUnfocusedKeys(dialog);
 
@@ -85,6 +87,7 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
             ...viewer.tools.peek(),
             ...viewTools,
             ...actions().map(toolOf),
+            ...palette,
             ...(edit ? [{ id: 'edit', keys: [EDIT_KEY], run: edit }] : []),
           ],
           characterKeys: preferences.characterKeys.peek(),
@@ -143,7 +146,7 @@ function handleKey(event: KeyboardEvent, { stage, tools, characterKeys, previous
   const { target } = event;
   if (event.defaultPrevented || !(target instanceof Element)) return;
   // Fields and players use most keys themselves.
-  if (isField(target) || target.closest('video, audio')) return;
+  if ((isField(target) || target.closest('video, audio')) && !isKey(event, PALETTE_KEYS)) return;
 
   const key = keysOf(event);
   const scroller = stage?.querySelector('[data-scroller]');
