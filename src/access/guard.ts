@@ -117,8 +117,8 @@ export class GuardedFiles implements Files {
     return this.#checks.record('lock', () => ({ path }), run);
   }
 
-  /** Returns whether the user may lock an existing file or folder. Records no refusal. */
-  canLock(path: FilePath | FolderPath): boolean {
+  /** Returns whether the user may lock an existing file or folder, or set its modification time. Records no refusal. */
+  canManage(path: FilePath | FolderPath): boolean {
     const { policy, user } = this.#checks;
     return policy.allows(user, 'manage', path);
   }
@@ -127,7 +127,7 @@ export class GuardedFiles implements Files {
   canLockWithin(folder: FolderPath): boolean | undefined {
     const { policy, user } = this.#checks;
     const folders = [folder, ...policy.grantFoldersBelow(user, folder)];
-    const lockable = folders.filter((each) => this.canLock(each));
+    const lockable = folders.filter((each) => this.canManage(each));
     return lockable.length > 0 && lockable.length < folders.length ? undefined : lockable.length > 0;
   }
 
@@ -155,12 +155,6 @@ export class GuardedFiles implements Files {
     await this.#checks.confirmIdentity();
     this.#checks.require('write', 'set properties', path);
     await this.#checks.record('set properties', () => ({ path }), run);
-  }
-
-  /** Returns whether the user may set the modification time of a file. Records no refusal. */
-  canSetModified(file: FilePath): boolean {
-    const { policy, user } = this.#checks;
-    return policy.allows(user, 'manage', file);
   }
 
   async setModified(...[file, modified, options]: Args<'setModified'>) {

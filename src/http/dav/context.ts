@@ -68,7 +68,7 @@ export class DavContext {
 
   /** Returns whether LOCK may lock a file or folder that exists. */
   canLock(path: FilePath | FolderPath): boolean {
-    return !this.environment.service.readOnly && this.files.canLock(path);
+    return !this.environment.service.readOnly && this.files.canManage(path);
   }
 
   /** Returns whether LOCK may lock everything in a folder (true), nothing (false), or only some of it (undefined). */

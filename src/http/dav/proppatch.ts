@@ -42,7 +42,7 @@ export async function proppatch(context: DavContext): Promise<FastifyReply> {
   await requireIf(context);
   requirePreconditions(context.request.headers, entry);
   const href = escapeXml(environment.urls.hrefOf(entry.path));
-  const setsTimes = entry.kind === 'file' && environment.dav.setsTimes && files.canSetModified(entry.path);
+  const setsTimes = entry.kind === 'file' && environment.dav.setsTimes && files.canManage(entry.path);
   const isTime = (change: TimedChange) => setsTimes && change.modified !== undefined;
   const refused = changes.filter((change) => change.namespace === DAV_NAMESPACE && !isTime(change));
   if (refused.length > 0) {
