@@ -1,13 +1,13 @@
 import { concurrently, mapAhead } from '../concurrency/concurrently.ts';
 import { exists, isStoreError } from '../model/error.ts';
 import { type FolderPath, rebase } from '../model/path.ts';
-import type { Bounded, Cancellable, Keeping, Replacing, Reporting } from '../model/store.ts';
+import type { Bounded, Cancellable, Keeping, Replacing, Reporting, Undoing } from '../model/store.ts';
 import { alreadyExists, copyNotFound, inconsistentStore, listingIncomplete, notFound } from '../model/store-errors.ts';
 import type { ItemTree } from './item-tree.ts';
 import { ProgressCounter } from './progress.ts';
 import { type Pair, SeenItems, TreeComparison, type TreeSurvey } from './tree-comparison.ts';
 
-export type FolderOptions = Replacing & Keeping & Bounded & Reporting & Cancellable;
+export type FolderOptions = Replacing & Keeping & Bounded & Undoing & Reporting & Cancellable;
 
 /** Maximum attempts to copy an item whose source exists although the store returns 404 for it. */
 const MAX_COPY_ATTEMPTS = 3;
@@ -121,7 +121,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
       }
       return hasExtras || this.#isAnyMissing ? await this.#requireCopied() : undefined;
     } catch (error) {
-      if (this.#skipped) await this.#undo(this.#skipped);
+      if (this.#skipped && (await this.#mayUndo())) await this.#undo(this.#skipped);
       throw error;
     }
   }
@@ -201,6 +201,14 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     const survey = await this.#comparison.survey({ expected: this.#listed, signal: this.#options.signal });
     if (survey.notCopied !== undefined) throw copyNotFound(this.#from + survey.notCopied);
     return survey;
+  }
+
+  async #mayUndo(): Promise<boolean> {
+    const { beforeUndo = async () => {} } = this.#options;
+    return beforeUndo().then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Removes an incomplete copy. The items `skipped`, which existed before it, remain. */

@@ -78,25 +78,44 @@ function toOperation(name: keyof typeof TRANSFERS, input: Static<typeof Transfer
   return { action: TRANSFERS[name], from: parseFolder(source), to: parseFolder(destination), replace: overwrite };
 }
 
+type TransferContext = JobContext & { readonly scope: Scope };
+
 async function runTransfer(
   files: GuardedFiles,
-  { action, from, to, replace }: TransferOperation,
-  { isResumed, checkpoint, save, signal, onProgress, scope }: JobContext & { readonly scope: Scope },
+  operation: TransferOperation,
+  context: TransferContext,
 ): Promise<object> {
+  const { to, replace } = operation;
+  try {
+    await transfer(files, operation, context);
+  } catch (error) {
+    // The destination can be the work of an earlier attempt, which later changes make look like that of another client.
+    const mayBeOwn = replace || context.scope.isDestinationChanged || context.checkpoint !== undefined;
+    throw context.isResumed && mayBeOwn && isStoreError(error, 'already-exists') ? jobOutdated(to, error) : error;
+  }
+  return { path: to };
+}
+
+async function transfer(
+  files: GuardedFiles,
+  { action, from, to, replace }: TransferOperation,
+  { isResumed, checkpoint, save, signal, onProgress, scope }: TransferContext,
+): Promise<void> {
   const { isSourceGone, isDestinationChanged, before } = scope;
   // A destination that was created or replaced since is a copy of the last attempt, or belongs to another client.
   const options = { replace: replace && !isDestinationChanged, before, signal, onProgress };
   const isReplaced = isSourceGone && (await files.folderExists(from));
   if (isReplaced && !(isResumed && action !== 'copy folder' && (await files.folderExists(to)))) throw jobOutdated(from);
   // The last attempt moved everything, and other clients created another folder at the source.
-  if (isReplaced) return { path: to };
+  if (isReplaced) return;
   if (action === 'copy folder') {
+    const saveNoDestination = () => save({ hadNoDestination: true });
     const attempt = {
       hadNoDestination: checkpoint !== undefined || isDestinationChanged,
-      onNoDestination: () => save({ hadNoDestination: true }),
+      onNoDestination: saveNoDestination,
     };
-    await files.copyFolder(from, to, { ...options, attempt });
-    return { path: to };
+    // A process that has taken the job over relies on these copies.
+    return files.copyFolder(from, to, { ...options, attempt, beforeUndo: saveNoDestination });
   }
   try {
     if (action === 'move folder') await files.moveFolder(from, to, options);
@@ -106,5 +125,4 @@ async function runTransfer(
     const mayBeMoved = isResumed && isStoreError(error, 'not-found');
     if (!mayBeMoved || !(await exists(files.list(to, { limit: 1 })))) throw error;
   }
-  return { path: to };
 }

@@ -118,7 +118,7 @@ export function itemsOf(
 }
 
 /** Returns the error of a job that could act on other items than when it was created. */
-export function jobOutdated(path: FolderPath): StoreError {
+export function jobOutdated(path: FolderPath, cause?: StoreError): StoreError {
   const message = `The job was interrupted, and ${quoted(path)} can have other content now. Check what it has done, and start it again if necessary.`;
-  return new StoreError('job-outdated', message);
+  return new StoreError('job-outdated', message, { cause });
 }

@@ -150,6 +150,11 @@ export interface Bounded {
   readonly before?: Date | undefined;
 }
 
+export interface Undoing {
+  /** Called before a copy that failed is removed. If it rejects, another process has continued the copy, which then remains. */
+  readonly beforeUndo?: (() => Promise<void>) | undefined;
+}
+
 export interface Reporting {
   /** Called during the operation, and never after its end. */
   readonly onProgress?: (progress: Progress) => void;
@@ -434,7 +439,7 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   copyFolder?(
     from: FolderPath,
     to: FolderPath,
-    options: Replacing & Keeping & Bounded & Reporting & Cancellable,
+    options: Replacing & Keeping & Bounded & Undoing & Reporting & Cancellable,
   ): Promise<void>;
 
   /**

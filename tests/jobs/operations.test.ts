@@ -93,7 +93,7 @@ describe('A job that is resumed after its last step', () => {
     ];
     for (const [change, undo] of changes) {
       await change();
-      await assert.rejects(run(COPY, { isResumed: true }), { code: 'already-exists' });
+      await assert.rejects(run(COPY, { isResumed: true }), { code: 'job-outdated' });
       await undo();
     }
     await run(COPY, { isResumed: true });

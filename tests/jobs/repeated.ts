@@ -30,7 +30,7 @@ export function testRepeatedJobs(backend: Backend, { canPurge = true } = {}): vo
         await world.changeLater(scenario);
         const before = await world.state();
         const second = job.run(world, { isResumed: true });
-        if (fails) await assert.rejects(second, { name: 'StoreError' });
+        if (fails) await assert.rejects(second, { code: 'job-outdated' });
         else assert.deepEqual(Object.keys(await second), Object.keys(first));
         assert.deepEqual(await world.state(), before);
       });

@@ -18,6 +18,12 @@ export const [A, B] = [folder('a'), folder('b')];
 /** The files before each job. */
 const OLD = { 'a/': null, 'a/x': 'one', 'a/sub/': null, 'a/sub/y': 'two' };
 
+export const OLD_TEXTS = ['one', 'two'];
+
+/** The files of a folder that a job replaces. */
+const REPLACED = { 'b/x': 'three', 'b/z': 'four' };
+const REPLACED_TEXTS = Object.values(REPLACED);
+
 /** What a job does, what clients do after its first attempt, and what they must find after the second one. */
 export interface Scenario {
   readonly name: string;
@@ -27,8 +33,8 @@ export interface Scenario {
   readonly later: Record<string, string>;
   /** Whether clients then move the folder `a` to the trash. */
   readonly isDeletedLater?: boolean;
-  /** Whether it removes the old files permanently. */
-  readonly removes?: boolean;
+  /** The texts from before the job that remain in the store. Default: all */
+  readonly kept?: readonly string[];
   /** Whether it removes items from the trash, or versions. */
   readonly purges?: boolean;
   /** Whether the second attempt fails, because it can't tell the copy of the first one from other content. */
@@ -67,15 +73,16 @@ export const SCENARIOS: readonly Scenario[] = [
     name: permanent ? 'deletes permanently' : 'deletes',
     prepare: operating(() => ({ action: 'delete folder', from: A, permanent })),
     later: { 'a/x': 'of another client', 'a/new': 'too' },
-    removes: permanent,
+    kept: permanent ? [] : OLD_TEXTS,
   })),
   ...[false, true].map((replace) => ({
     name: replace ? 'moves and replaces' : 'moves',
-    prepare: operating(async ({ files }) => {
-      if (replace) await files.copyFolder(A, B, { replace: false });
+    prepare: operating(async ({ store }) => {
+      if (replace) await writeKept(store, REPLACED);
       return { action: 'move folder', from: A, to: B, replace };
     }),
     later: { 'a/x': 'of another client', 'a/new': 'too', 'b/x': 'changed', 'b/new': 'too' },
+    kept: replace ? [...OLD_TEXTS, ...REPLACED_TEXTS] : OLD_TEXTS,
   })),
   {
     name: 'renames',
@@ -90,11 +97,12 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'copies and replaces',
-    prepare: operating(async ({ files }) => {
-      await files.copyFolder(A, B, { replace: false });
+    prepare: operating(async ({ store }) => {
+      await writeKept(store, REPLACED);
       return { action: 'copy folder', from: A, to: B, replace: true };
     }),
     later: { 'b/x': 'changed by another client', 'b/new': 'too' },
+    kept: [...OLD_TEXTS, ...REPLACED_TEXTS],
     fails: true,
   },
   {
@@ -113,7 +121,7 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     later: { 'a/x': 'of another client' },
     isDeletedLater: true,
-    removes: true,
+    kept: [],
     purges: true,
   },
   {
@@ -124,7 +132,7 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     later: { 'a/x': 'of another client' },
     isDeletedLater: true,
-    removes: true,
+    kept: [],
     purges: true,
   },
   {
@@ -137,7 +145,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
     later: { 'a/x': 'of another client', version: 'of another client' },
     isDeletedLater: true,
-    removes: true,
+    kept: ['newer'],
     purges: true,
   },
 ];
@@ -178,8 +186,8 @@ export class TestJob {
     {
       isResumed,
       signal = new AbortController().signal,
-      beforeSave = () => {},
-    }: { readonly isResumed: boolean; readonly signal?: AbortSignal; readonly beforeSave?: () => void },
+      beforeSave = async () => {},
+    }: { readonly isResumed: boolean; readonly signal?: AbortSignal; readonly beforeSave?: () => Promise<unknown> },
   ): Promise<object> {
     const { kind, input } = this.#jobIn(world);
     return kind.run(input, {
@@ -191,7 +199,7 @@ export class TestJob {
       signal,
       onProgress: () => {},
       save: async (saved) => {
-        beforeSave();
+        await beforeSave();
         this.#checkpoint = saved;
       },
     });

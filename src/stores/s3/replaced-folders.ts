@@ -16,7 +16,7 @@ import { moveTree } from './tree-move.ts';
 const MAX_ATTEMPTS = 5;
 
 type FolderOperation = 'copyFolder' | 'moveFolder';
-type Operations = Required<Pick<Store, FolderOperation>>;
+type Operations = Record<FolderOperation, NonNullable<Store['copyFolder']>>;
 
 export interface ReplacedFolderOptions {
   readonly tree: ItemTree<ListedObject>;
@@ -32,6 +32,7 @@ export function keepReplacedFolders(operations: Operations, options: ReplacedFol
     async (from, to, given) => {
       if (!given.keep || !given.replace) return operations[name](from, to, given);
       const isLater = await hasLater(options.tree, to, given);
+      if (isLater && name === 'copyFolder' && (await isIdentical(options.tree, { from, to }))) return;
       for (let attempt = 1; ; attempt++) {
         try {
           if (!isLater && (await isReplaced(options.tree, name, { from, to })))
@@ -87,6 +88,15 @@ async function hasLater(
   for await (const { modified } of tree.walk(to, { signal }))
     if (modified === undefined || modified >= before) return true;
   return false;
+}
+
+/** Returns whether the destination is a complete copy of the source, without other items. */
+async function isIdentical(
+  tree: ItemTree<ListedObject>,
+  { from, to }: Pick<Replacement, 'from' | 'to'>,
+): Promise<boolean> {
+  const { source, missing, extras } = await new TreeComparison(tree, from, to).survey({});
+  return source !== undefined && missing === undefined && extras.size === 0;
 }
 
 /** Returns whether the destination exists and is not the result of this operation, interrupted before. */
