@@ -100,13 +100,15 @@ it('gives sequential operations the outcomes of an in-memory model', async (t) =
 
 /** Opens a repository. Each run gets a branch of its own, because a repository takes longer than a run. */
 async function openBranches(t: TestContext) {
-  const { repository, options, remove } = await hostRepository();
+  const { host, repository, options, remove } = await hostRepository();
   t.after(remove);
   let count = 0;
   return {
     /** Creates a branch with these files, and opens a store on it. */
     async open(files: Readonly<Record<string, string>>, given: Partial<GitHubOptions> = {}) {
       const branch = `run-${++count}`;
+      // All runs together send more requests than GitHub serves in an hour.
+      host.quota.remaining = host.quota.limit;
       await repository.commit(files, 'Initial commit', { branch });
       const cache = { ...options.cache, folder: join(options.cache.folder, branch) };
       const store = openGitHub({ ...options, ...given, branch, cache });
