@@ -210,9 +210,9 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       await retention.delete(folder, remove, (rest) => folders.deleteFolder(folder, rest));
     },
 
-    async copyFolder(from, to, { user, onKept, ...copy }) {
+    async copyFolder(from, to, { user, onKept, onUnchanged, ...copy }) {
       await requireParents(to);
-      const keep = retention.keepFolder('copyFolder', { user, onKept, replace: copy.replace });
+      const keep = retention.keepFolder('copyFolder', { user, onKept, onUnchanged, replace: copy.replace });
       await folders.copyFolder(from, to, { ...copy, keep });
     },
     moveFolder,

@@ -184,7 +184,7 @@ export class RecordedFiles implements Required<Files> {
 
   copyFolder(...[from, to, options]: Args<'copyFolder'>) {
     return this.#run(
-      (onKept) => this.#files.copyFolder(from, to, { ...options, onKept }),
+      (onKept, onUnchanged) => this.#files.copyFolder(from, to, { ...options, onKept, onUnchanged }),
       () => ({ type: 'folder.copied', path: to, from }),
       () => [to],
       isUnchangedIfStepwise,
@@ -292,11 +292,11 @@ export class RecordedFiles implements Required<Files> {
   }
 
   /**
-   * Runs an operation and records its change. After an error, records the folders of `affected` instead, unless
-   * `isUnchangedAfter` the error.
+   * Runs an operation and records its change, if it made one. After an error, records the folders of `affected` instead,
+   * unless `isUnchangedAfter` the error.
    */
   async #run<Result>(
-    operation: (onKept: (id: KeptId | null) => void) => Promise<Result>,
+    operation: (onKept: (id: KeptId | null) => void, onUnchanged: () => void) => Promise<Result>,
     describe: (result: Result, kept: Kept) => Change,
     affected: () => readonly FolderPath[],
     isUnchangedAfter: (error: unknown) => boolean,
@@ -305,15 +305,25 @@ export class RecordedFiles implements Required<Files> {
     const { user, link, undoes, onRecorded } = this.#options;
     const author = { ...(user !== undefined && { user }), ...(link !== undefined && { link }) };
     let kept: Kept;
+    let isUnchanged = false;
     let result: Result;
     try {
-      result = await operation((id) => {
-        kept = id;
-      });
+      result = await operation(
+        (id) => {
+          kept = id;
+        },
+        () => {
+          isUnchanged = true;
+        },
+      );
     } catch (error) {
       const paths = isUnchangedAfter(error) ? [] : affected();
       await this.#recording.end(paths.map((path) => ({ type: 'folder.changed', path, ...author })));
       throw error;
+    }
+    if (isUnchanged) {
+      await this.#recording.end([]);
+      return result;
     }
     const change = { ...describe(result, kept), ...author };
     const id = await this.#recording.end([

@@ -21,6 +21,8 @@ export interface ByUser {
    * replaced something without keeping it. Not called otherwise.
    */
   readonly onKept?: ((id: KeptId | null) => void) | undefined;
+  /** Called instead if the operation changed nothing (`Keep.onUnchanged`). */
+  readonly onUnchanged?: (() => void) | undefined;
 }
 
 export type DeleteOptions = ByUser &
@@ -96,8 +98,8 @@ export class Retention {
   }
 }
 
-function keepFor({ user, onKept, replace }: ByUser & Replacing, canKeep: boolean): Keep | undefined {
-  if (canKeep) return { user, ...(onKept && { onKept }) };
+function keepFor({ user, onKept, onUnchanged, replace }: ByUser & Replacing, canKeep: boolean): Keep | undefined {
+  if (canKeep) return { user, ...(onKept && { onKept }), ...(onUnchanged && { onUnchanged }) };
   if (replace) onKept?.(null);
   return undefined;
 }

@@ -175,6 +175,8 @@ export interface Keep {
    * Called before the operation ends, with the id under which something was kept. Not called if nothing was replaced.
    */
   readonly onKept?: (id: KeptId) => void;
+  /** Called instead if the destination already had this content, and the store therefore changed and kept nothing. */
+  readonly onUnchanged?: () => void;
 }
 
 export interface Keeping {

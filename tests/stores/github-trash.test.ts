@@ -159,13 +159,16 @@ describe('The trash of a branch', () => {
     assert.equal((await store.listTrash()).items.length, names.length);
   });
 
-  it('keeps a replaced folder, and nothing if the copy is the same', async (t) => {
+  it('keeps a replaced folder, also if a move leaves the same content, but not if a copy changes nothing', async (t) => {
     const { store } = await open(t, { files: { 'f/a': 'new', 'g/a': 'old', 'h/a': 'new' } });
-    const kept: KeptId[] = [];
-    const options = { replace: true, keep: { user: 'ann', onKept: (id: KeptId) => void kept.push(id) } };
+    const kept: string[] = [];
+    const onKept = (id: KeptId) => void kept.push(id);
+    const options = { replace: true, keep: { user: 'ann', onKept, onUnchanged: () => void kept.push('unchanged') } };
     await store.copyFolder?.(folder('f'), folder('h'), options);
-    assert.deepEqual([kept, await pathsInTrash(store)], [[], []]);
+    assert.deepEqual([kept.splice(0), await pathsInTrash(store)], [['unchanged'], []]);
     await store.copyFolder?.(folder('f'), folder('g'), options);
     assert.deepEqual([kept.length, await pathsInTrash(store)], [1, ['g/']]);
+    await store.moveFolder?.(folder('f'), folder('h'), options);
+    assert.deepEqual([kept.length, await pathsInTrash(store)], [2, ['h/', 'g/']]);
   });
 });

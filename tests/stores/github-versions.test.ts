@@ -66,11 +66,21 @@ describe('The versions of a file of a branch', () => {
     assert.equal((await messagesIn(repository)).length, 4, 'Uploads of other files share a commit.');
   });
 
-  it('make no commit when a file is written with the same content', async (t) => {
-    const { store, repository } = await open(t, { 'f/a': 'same' });
+  it('include no same content, which is restored from the commit that wrote it', async (t) => {
+    const { store, repository } = await open(t, { 'f/a': 'same', b: 'same' });
+    const written = await repository.git('rev-parse', 'main');
+    await repository.commit({ c: '1' });
     const kept: KeptId[] = [];
-    await store.write(A, upload('same'), { keep: { user: 'ann', onKept: (id) => void kept.push(id) } });
-    assert.deepEqual([kept, (await messagesIn(repository)).length], [[], 1]);
+    const keep = { user: 'ann', onKept: (id: KeptId) => void kept.push(id) };
+    await store.write(A, upload('same'), { keep });
+    await store.copy?.(file('b'), A, { replace: true, keep });
+    assert.equal((await messagesIn(repository)).length, 2, 'Nothing was committed.');
+    await store.move?.(file('b'), A, { replace: true, keep });
+    assert.deepEqual(kept, [written, written, written]);
+    assert.deepEqual((await store.listVersions(A)).versions, []);
+    await store.write(A, upload('changed'), { keep: {} });
+    await store.restoreVersion(A, written as KeptId, {});
+    assert.equal(await textOf(store, 'f/a'), 'same');
   });
 
   it('are restored without sending the content again', async (t) => {
@@ -92,6 +102,7 @@ describe('The versions of a file of a branch', () => {
     const foreign = await repository.commit({ 'f/a': 'foreign' }, 'Foreign', { branch: 'other' });
     await repository.commit({ b: '2' });
     await store.write(A, upload('2'), { keep: {} });
+    await repository.commit({ b: '3' });
     const head = await repository.git('rev-parse', 'main');
     for (const id of [foreign, head, head.slice(0, 10), 'main'] as KeptId[]) {
       await assert.rejects(store.readVersion(A, id), ofKind('not-found'), id);

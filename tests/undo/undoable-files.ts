@@ -27,6 +27,8 @@ export interface UndoableFiles extends AsyncDisposable {
   readonly events: readonly AuditEvent[];
   /** Makes a change, and returns its ID. */
   change(work: (files: GuardedFiles) => Promise<unknown>): Promise<string>;
+  /** As `change`, but returns undefined if the operation changed nothing. */
+  changeIfAny(work: (files: GuardedFiles) => Promise<unknown>): Promise<string | undefined>;
   /** Undoes a change, and returns the ID of the undo. */
   undo(id: string, options?: Partial<UndoOptions>): Promise<string>;
   upload(path: string, content: string): Promise<FileEntry>;
@@ -68,17 +70,22 @@ export async function openUndoableFiles(
       record: (event) => void events.push(event),
     });
   const files = filesWith();
-  const idAfter = async (work: Promise<unknown>): Promise<string> => {
+  const idIfAny = async (work: Promise<unknown>): Promise<string | undefined> => {
     last = undefined;
     await work;
-    if (last === undefined) throw new Error('No change was recorded.');
     return last;
+  };
+  const idAfter = async (work: Promise<unknown>): Promise<string> => {
+    const id = await idIfAny(work);
+    if (id === undefined) throw new Error('No change was recorded.');
+    return id;
   };
   return {
     store,
     files,
     events,
     change: (work) => idAfter(work(files)),
+    changeIfAny: (work) => idIfAny(work(files)),
     undo: (id, options) => idAfter(undo(id, { log, files, filesToUndo: filesWith, ...options })),
     upload: (path, content) =>
       files.upload({ target: { path: parseFile(path) }, body: Readable.from([Buffer.from(content)]) }),

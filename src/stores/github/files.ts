@@ -34,6 +34,7 @@ import {
   type Change,
   copyFile,
   type FileContent,
+  type History,
   type KeptResult,
   moveFile,
   putFile,
@@ -169,6 +170,7 @@ export function createFileOperations(
   queue: CommitQueue,
   ensureFirstCommit: EnsureFirstCommit,
   served: ServedFolder,
+  { lastCommitOf }: History,
 ): FileOperations {
   const uploader = new BlobUploader(host);
 
@@ -181,7 +183,9 @@ export function createFileOperations(
   const prepareWrite = async (file: FilePath, condition: WriteCondition | undefined, { signal }: Cancellable) => {
     const { head, root } = await prepare({ signal });
     const base = await trees.read(root, { signal });
-    await putFile(file, UNKNOWN_CONTENT, { condition }).apply(new Draft(trees, { head, base, served: served.path }));
+    await putFile(file, UNKNOWN_CONTENT, { condition, lastCommitOf }).apply(
+      new Draft(trees, { head, base, served: served.path }),
+    );
   };
 
   return {
@@ -194,7 +198,10 @@ export function createFileOperations(
           checkSize: (actual) => requireSize(file, actual, size),
           signal,
         });
-        return await runKeeping(queue, putFile(file, content, options), { keep: options.keep, signal });
+        return await runKeeping(queue, putFile(file, content, { ...options, lastCommitOf }), {
+          keep: options.keep,
+          signal,
+        });
       } finally {
         body.destroy();
       }
@@ -204,14 +211,15 @@ export function createFileOperations(
     async stage({ body }, { signal } = {}) {
       const content = await uploader.upload(body, { prepare: async () => void (await prepare({ signal })), signal });
       return {
-        commit: (file, _upload, options = {}) => runKeeping(queue, putFile(file, content, options), options),
+        commit: (file, _upload, options = {}) =>
+          runKeeping(queue, putFile(file, content, { ...options, lastCommitOf }), options),
         abort: async () => {},
       };
     },
 
     remove: (file, { ifMatch, signal } = {}) => queue.run(removeFile(file, ifMatch), signal),
-    copy: async (from, to, options) => runKeeping(queue, copyFile(from, to, options), options),
-    move: async (from, to, options) => runKeeping(queue, moveFile(from, to, options), options),
+    copy: async (from, to, options) => runKeeping(queue, copyFile(from, to, { ...options, lastCommitOf }), options),
+    move: async (from, to, options) => runKeeping(queue, moveFile(from, to, { ...options, lastCommitOf }), options),
   };
 }
 
@@ -221,8 +229,9 @@ export async function runKeeping<Result>(
   change: Change<KeptResult<Result>>,
   { keep, signal }: Keeping & Cancellable,
 ): Promise<Result> {
-  const { result, kept } = await queue.run(change, signal);
+  const { result, kept, isUnchanged } = await queue.run(change, signal);
   if (kept !== undefined) keep?.onKept?.(kept);
+  if (isUnchanged) keep?.onUnchanged?.();
   return result;
 }
 

@@ -46,7 +46,7 @@ export function openGitHub(options: GitHubOptions): Store {
     list: reader.list,
     stat: reader.stat,
     read: reader.read,
-    ...createFileOperations(host, trees, queue, ensureFirstCommit, served),
+    ...createFileOperations(host, trees, queue, ensureFirstCommit, served, versions),
     ...createFolderOperations(queue, meter),
 
     state: (stateOptions = {}) => changes.state(stateOptions),

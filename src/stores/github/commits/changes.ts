@@ -53,6 +53,8 @@ export interface Change<Result> {
 export interface KeptResult<Result> {
   readonly result: Result;
   readonly kept?: KeptId | undefined;
+  /** Whether the destination already had this content, so that nothing changes and nothing is kept. */
+  readonly isUnchanged?: boolean;
 }
 
 /** The content of a file: a blob that GitHub already has, or a text that is sent with the tree. */
@@ -62,7 +64,12 @@ export interface FileContent {
   readonly text?: string | undefined;
 }
 
-export interface PutOptions extends WriteOptions, Keeping {
+export interface History {
+  /** Returns the newest commit that `head` contains and that changed a file. */
+  lastCommitOf(head: string, file: FilePath): Promise<string>;
+}
+
+export interface PutOptions extends WriteOptions, Keeping, History {
   /** The verb in the commit message. Default: Upload */
   readonly verb?: string;
 }
@@ -70,7 +77,7 @@ export interface PutOptions extends WriteOptions, Keeping {
 export function putFile(
   file: FilePath,
   content: FileContent,
-  { condition, keep, onOutcome, verb = 'Upload' }: PutOptions = {},
+  { condition, keep, onOutcome, lastCommitOf, verb = 'Upload' }: PutOptions,
 ): Change<KeptResult<FileEntry>> {
   requireWritable(file);
   const author = new AuthorRecord(file, keep);
@@ -83,8 +90,9 @@ export function putFile(
       const present = await findReplaced(draft, file);
       requireCondition(file, present && fileEntry(file, present), condition);
       author.isChanged = present?.sha !== content.sha;
-      const kept = keep && (await versionOf(draft, file, { present, sha: content.sha }));
-      await draft.put(file, { mode: modeOf(present), sha: content.sha, size: content.size }, content.text);
+      const entry = { mode: modeOf(present), sha: content.sha, size: content.size };
+      const kept = keep && (await versionOf(draft, file, { present, entry, lastCommitOf }));
+      await draft.put(file, entry, content.text);
       onOutcome?.({ replaced: present !== undefined });
       return { result: fileEntry(file, content), kept };
     },
@@ -105,7 +113,7 @@ export function removeFile(file: FilePath, ifMatch?: string): Change<void> {
 export function copyFile(
   from: FilePath,
   to: FilePath,
-  { replace, keep }: Replacing & Keeping,
+  { replace, keep, lastCommitOf }: Replacing & Keeping & History,
 ): Change<KeptResult<FileEntry>> {
   requireWritable(to);
   const author = new AuthorRecord(to, keep);
@@ -118,14 +126,15 @@ export function copyFile(
       const present = await findReplaced(draft, to);
       if (present && !replace) throw alreadyExists(to);
       author.isChanged = present?.sha !== source.sha;
-      const kept = keep && (await versionOf(draft, to, { present, sha: source.sha }));
-      await draft.put(to, { ...source, mode: modeOf(source) });
+      const entry = { ...source, mode: modeOf(source) };
+      const kept = keep && (await versionOf(draft, to, { present, entry, lastCommitOf }));
+      await draft.put(to, entry);
       return { result: fileEntry(to, source), kept };
     },
   };
 }
 
-export function moveFile(from: FilePath, to: FilePath, options: Replacing & Keeping): Change<KeptResult<void>> {
+export function moveFile(...[from, to, options]: Parameters<typeof copyFile>): Change<KeptResult<void>> {
   const copy = copyFile(from, to, options);
   return {
     ...copy,
@@ -183,50 +192,49 @@ export function removeTree(folder: FolderPath, checkFolder: (folder: TreeEntry) 
   };
 }
 
-/** `checkFolder` throws if the copy is impossible, for example because a path would be too long. */
-export function copyFolder(
+type FolderTransfer = (
   from: FolderPath,
   to: FolderPath,
-  { replace, keep, checkFolder }: Replacing & Keeping & { checkFolder(folder: TreeEntry): Promise<void> },
-): Change<KeptResult<void>> {
+  options: Replacing &
+    Keeping & {
+      /** Throws if the transfer is impossible, for example because a path would be too long. */
+      checkFolder(folder: TreeEntry): Promise<void>;
+    },
+) => Change<KeptResult<void>>;
+
+export const copyFolder: FolderTransfer = (...transfer) => transferFolder('Copy', ...transfer);
+
+export const moveFolder: FolderTransfer = (...transfer) => transferFolder('Move', ...transfer);
+
+function transferFolder(
+  verb: 'Copy' | 'Move',
+  ...[from, to, { replace, keep, checkFolder }]: Parameters<FolderTransfer>
+): ReturnType<FolderTransfer> {
   requireWritable(to);
   const id = newKeptId();
   let replaced: TreeEntry | undefined;
   return {
-    summarize: (served) => `Copy ${served}${from} to ${served}${to}`,
+    summarize: (served) => `${verb} ${served}${from} to ${served}${to}`,
     trailerBytes: keep ? trailerBytes(to, keep.user) : 0,
     trailers: (served) =>
       replaced ? [formatTrashed({ id, path: served + to, entry: replaced, user: keep?.user })] : [],
     async apply(draft) {
       replaced = undefined;
       const source = await requireFolder(draft, from);
+      if (verb === 'Move') await draft.requireRemovable(from);
       await requireParents(draft, to);
       const present = await draft.find(to);
       if (present && !isFolder(present)) throw kindConflict(to);
       if (present && !replace) throw alreadyExists(to);
       await checkFolder(source);
-      if (present && keep && present.sha !== source.sha) {
-        const before = await requireFolder(draft, to);
-        await draft.requireCommitted(to);
-        replaced = before;
-      }
+      const before = present && keep && (await requireFolder(draft, to));
+      // No commit would record the item: the history of the served folder omits commits that change nothing in it.
+      if (verb === 'Copy' && before?.sha === source.sha) return { result: undefined, isUnchanged: true };
+      if (before) await draft.requireCommitted(to);
       await draft.put(to, source);
-      return { result: undefined, kept: replaced && id };
-    },
-  };
-}
-
-export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>): Change<KeptResult<void>> {
-  const copy = copyFolder(from, to, options);
-  return {
-    ...copy,
-    summarize: (served) => `Move ${served}${from} to ${served}${to}`,
-    async apply(draft) {
-      await requireFolder(draft, from);
-      await draft.requireRemovable(from);
-      const result = await copy.apply(draft);
-      await draft.remove(from);
-      return result;
+      if (verb === 'Move') await draft.remove(from);
+      replaced = before;
+      return { result: undefined, kept: before && id };
     },
   };
 }
@@ -290,17 +298,19 @@ export async function keepRoot(draft: Draft): Promise<void> {
 }
 
 /**
- * Returns the id of the version that a change of a file creates; undefined if it replaces nothing. The id is the commit
- * that contains the version. A content that no commit contains yet would be lost.
+ * Returns the id under which the replaced content of a file can be restored; undefined if `entry` replaces nothing. A new
+ * version has the commit that contains it as its id. The same content becomes no version: its id is the commit that wrote
+ * it. A content that no commit contains yet would be lost.
  */
 async function versionOf(
   draft: Draft,
   file: FilePath,
-  { present, sha }: { present: TreeEntry | undefined; sha: string },
+  { present, entry, lastCommitOf }: History & { readonly present: TreeEntry | undefined; readonly entry: TreeEntry },
 ): Promise<KeptId | undefined> {
-  if (!present || present.sha === sha) return undefined;
+  if (!present) return undefined;
   await draft.requireCommitted(file);
-  return draft.head as KeptId;
+  const isSame = present.sha === entry.sha && present.mode === entry.mode;
+  return (isSame ? await lastCommitOf(draft.head, file) : draft.head) as KeptId;
 }
 
 /** The trailer that records the user who changes a file, if versions are kept. */

@@ -31,6 +31,12 @@ export class CommitLog {
     }
   }
 
+  /** Returns the newest commit that `head` contains and that changed a path; `head` if there is none. */
+  async lastOf(head: string, path: string): Promise<string> {
+    const [last] = await this.#page({ head, path, page: 1 }, {});
+    return last?.sha ?? head;
+  }
+
   async #page(query: Parameters<Host['commits']>[0], { signal }: Cancellable): Promise<readonly ListedCommit[]> {
     const key = JSON.stringify(query);
     const read = async (cancelled: AbortSignal) => {

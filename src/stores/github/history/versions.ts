@@ -15,7 +15,7 @@ import type {
 import { versionNotFound } from '../../../model/store-errors.ts';
 import type { ServedFolder } from '../branch/served-folder.ts';
 import type { Snapshots } from '../branch/snapshots.ts';
-import { putFile } from '../commits/changes.ts';
+import { type History, putFile } from '../commits/changes.ts';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import { parseTrailers } from '../commits/trailers.ts';
 import { type FoundFile, type Reader, runKeeping } from '../files.ts';
@@ -33,11 +33,12 @@ export interface BranchVersionsOptions {
   readonly reader: Reader;
 }
 
-/** A commit that replaced or deleted a file, and the one that wrote the content before. */
-interface Replacement {
-  readonly id: KeptId;
-  readonly by: ListedCommit;
+/** A content of a file. */
+interface WrittenContent {
+  /** The commit that wrote it, or the one that deleted the file. */
   readonly written: ListedCommit;
+  /** The commit that replaced it, and the id of the version that it created. Absent for the current content. */
+  readonly replaced?: { readonly by: ListedCommit; readonly id: KeptId };
 }
 
 type ReadOptions = NonNullable<Parameters<Store['read']>[1]>;
@@ -53,6 +54,9 @@ export class BranchVersions {
     this.#options = options;
   }
 
+  readonly lastCommitOf: History['lastCommitOf'] = (head, file) =>
+    this.#options.log.lastOf(head, this.#options.served.fullPath(file));
+
   /** Fulfils the contract of `Store.listVersions`. */
   async list(
     file: FilePath,
@@ -61,11 +65,11 @@ export class BranchVersions {
     if (cursor !== undefined && !isCommit(cursor)) throw invalidCursor(cursor);
     const versions: FileVersion[] = [];
     let isAfterCursor = cursor === undefined;
-    for await (const replacement of this.#replacements(file, { signal })) {
+    for await (const content of this.#contents(file, { signal })) {
       if (versions.length === Math.min(limit, MAX_PAGE_VERSIONS)) return { versions, cursor: versions.at(-1)?.id };
-      const version = isAfterCursor ? await this.#versionOf(file, replacement, { signal }) : undefined;
+      const version = isAfterCursor ? await this.#versionOf(file, content, { signal }) : undefined;
       if (version) versions.push(version);
-      isAfterCursor ||= replacement.id === cursor;
+      isAfterCursor ||= content.replaced?.id === cursor;
     }
     return { versions };
   }
@@ -82,38 +86,40 @@ export class BranchVersions {
     { condition, keep, signal }: { condition?: WriteCondition } & Keeping & Cancellable,
   ): Promise<FileEntry> {
     const { blob } = await this.#find(file, id, { signal });
-    const change = putFile(file, { sha: blob.sha, size: blob.size }, { condition, keep, verb: 'Restore' });
+    const options = { condition, keep, lastCommitOf: this.lastCommitOf, verb: 'Restore' };
+    const change = putFile(file, { sha: blob.sha, size: blob.size }, options);
     return runKeeping(this.#options.queue, change, { keep, signal });
   }
 
   /**
-   * Finds a version among the commits that changed the file. Any other commit of the repository, for example of a fork,
-   * must not be readable through the branch.
+   * Finds a version, or a content by the commit that wrote it (`lastCommitOf`), among the commits that changed the file. Any
+   * other commit of the repository, for example of a fork, must not be readable through the branch.
    */
   async #find(file: FilePath, id: KeptId, { signal }: Cancellable): Promise<FoundFile> {
     if (!isCommit(id)) throw versionNotFound(file, id);
-    for await (const replacement of this.#replacements(file, { signal })) {
-      const found = replacement.id === id ? await this.#contentOf(file, replacement, { signal }) : undefined;
+    for await (const { written, replaced } of this.#contents(file, { signal })) {
+      const isNamed = written.sha === id || replaced?.id === id;
+      const found = isNamed ? await this.#contentOf(file, written, { signal }) : undefined;
       if (found) return found;
     }
     throw versionNotFound(file, id);
   }
 
-  /** Yields the commits that replaced or deleted the file, the newest first. */
-  async *#replacements(file: FilePath, options: Cancellable): AsyncGenerator<Replacement> {
+  /** Yields the contents of the file, the newest first, and its deletions. */
+  async *#contents(file: FilePath, options: Cancellable): AsyncGenerator<WrittenContent> {
     const { snapshots, served, log } = this.#options;
     const { head } = await snapshots.current(options);
     if (head === undefined) return;
     let by: ListedCommit | undefined;
-    for await (const commit of log.read(head, served.fullPath(file), options)) {
+    for await (const written of log.read(head, served.fullPath(file), options)) {
       const parent = by?.parents[0];
-      if (by && parent !== undefined) yield { id: parent as KeptId, by, written: commit };
-      by = commit;
+      yield { written, ...(by && parent !== undefined && { replaced: { by, id: parent as KeptId } }) };
+      by = written;
     }
   }
 
-  /** Returns the content that a commit replaced; undefined if it created the file. */
-  async #contentOf(file: FilePath, { written }: Replacement, options: Cancellable): Promise<FoundFile | undefined> {
+  /** Returns the content that a commit wrote; undefined if it deleted the file. */
+  async #contentOf(file: FilePath, written: ListedCommit, options: Cancellable): Promise<FoundFile | undefined> {
     try {
       return await this.#options.reader.findIn({ head: written.sha, root: written.tree }, file, options);
     } catch (error) {
@@ -122,10 +128,15 @@ export class BranchVersions {
     }
   }
 
-  async #versionOf(file: FilePath, replacement: Replacement, options: Cancellable): Promise<FileVersion | undefined> {
-    const found = await this.#contentOf(file, replacement, options);
+  /** Returns the version that a content became; undefined for the current content, and for a deletion. */
+  async #versionOf(
+    file: FilePath,
+    { written, replaced }: WrittenContent,
+    options: Cancellable,
+  ): Promise<FileVersion | undefined> {
+    const found = replaced && (await this.#contentOf(file, written, options));
     if (!found) return undefined;
-    const { id, by, written } = replacement;
+    const { by, id } = replaced;
     const path = this.#options.served.fullPath(file);
     const [replacedBy, user] = [userOf(by, path), userOf(written, path)];
     return {
