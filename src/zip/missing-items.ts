@@ -45,5 +45,7 @@ export class MissingItems {
 function reasonOf(error: unknown): string {
   if (isStoreError(error) && error.code === 'disk-error') return 'the disk reported an error';
   if (isStoreError(error, 'denied')) return 'the service has no permission';
+  if (isStoreError(error) && error.code === 'folder-too-large')
+    return 'the folder has more entries than GitHub returns';
   throw error;
 }

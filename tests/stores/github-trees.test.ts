@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { createFiles } from '../../src/files/files.ts';
+import { newKeptId } from '../../src/model/kept-ids.ts';
 import type { Store } from '../../src/model/store.ts';
+import { archiveStream } from '../../src/zip/archive-stream.ts';
+import { Checksums } from '../../src/zip/checksums.ts';
+import { buildArchive } from '../../src/zip/walk.ts';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 import { BRANCH, makeTree, requestsDuring, requestsOf, TREE, TREES, UNCHANGED } from './github-reading.ts';
-import { type Opened, openRepository, requireMember } from './github-writing.ts';
+import { filesIn, type Opened, openRepository, requireMember } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -18,11 +25,23 @@ const FILES: Readonly<Record<string, Content>> = Object.fromEntries([
 ]);
 const FOLDERS = Array.from({ length: 8 }, (_, index) => `f${index}/`);
 
+/** A folder of folders of which one exceeds the response. */
+const LARGE: Readonly<Record<string, Content>> = {
+  ...Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`top/large/${index}`, `text ${index}`])),
+  'top/small/file': 'text',
+};
+
 /** Opens a repository whose host returns at most one folder per response. */
 async function openTruncated(...[t, files = FILES]: [...Parameters<typeof open>]): Promise<Opened> {
   const opened = await open(t, files);
   opened.host.limits.treeEntries = 10;
   return opened;
+}
+
+/** Returns the files of the branch below a folder, with their paths from there. */
+async function filesBelow({ repository }: Opened, path: string): Promise<Record<string, string>> {
+  const files = Object.entries(await filesIn(repository)).filter(([each]) => each.startsWith(path));
+  return Object.fromEntries(files.map(([each, content]) => [each.slice(path.length), content]));
 }
 
 function open(t: Parameters<typeof openRepository>[0], files: Readonly<Record<string, Content>> = FILES) {
@@ -95,6 +114,60 @@ describe('A branch with more files than the host returns in one response', () =>
     await requireMember(store, 'moveFolder')(folder('f3/deep'), folder('moved/below'), { replace: false });
     assert.deepEqual(await pathsIn(store, 'moved/below/er'), ['moved/below/er/file.txt', 'moved/below/er/new.txt']);
     assert.equal((await pathsIn(store, 'f3')).length, 8);
+  });
+
+  for (const [to, length] of [
+    ['c', 'shorter'],
+    ['a longer name', 'longer'],
+  ] as const) {
+    it(`is copied, moved, deleted and restored completely at a ${length} path`, async (t) => {
+      const files = Object.fromEntries(Object.entries(FILES).map(([path, text]) => [`all/${path}`, text]));
+      const opened = await openTruncated(t, files);
+      const { store } = opened;
+      const all = await filesBelow(opened, 'all/');
+      assert.equal(Object.keys(all).length, Object.keys(FILES).length);
+      const options = { replace: false, onProgress() {} };
+      await requireMember(store, 'copyFolder')(folder('all'), folder(to), options);
+      await requireMember(store, 'moveFolder')(folder(to), folder(`${to}m`), options);
+      const id = newKeptId();
+      await requireMember(store, 'moveToTrash')(folder(`${to}m`), { id, onProgress() {} });
+      assert.deepEqual(await filesBelow(opened, to), {});
+      await requireMember(store, 'restoreTrashed')(id, folder(`${to}r`));
+      assert.deepEqual([await filesBelow(opened, `${to}r/`), await filesBelow(opened, 'all/')], [all, all]);
+    });
+  }
+
+  it('changes nothing if a folder that exceeds the response can not be transferred completely', async (t) => {
+    const opened = await openTruncated(t, LARGE);
+    const { store } = opened;
+    const before = await filesIn(opened.repository);
+    const keep = { replace: false };
+    for (const attempt of [
+      () => requireMember(store, 'copyFolder')(folder('top/large'), folder('copy'), keep),
+      () => requireMember(store, 'moveFolder')(folder('top/large'), folder('moved'), keep),
+      () => requireMember(store, 'copyFolder')(folder('top'), folder('longer'), keep),
+      () => requireMember(store, 'moveToTrash')(folder('top/large'), { id: newKeptId() }),
+      () => requireMember(store, 'removeTree')(folder('top/large')),
+    ]) {
+      await assert.rejects(attempt(), ofKind('unsupported'));
+      assert.deepEqual(await filesIn(opened.repository), before);
+    }
+    const top = await filesBelow(opened, 'top/');
+    await requireMember(store, 'copyFolder')(folder('top'), folder('c'), keep);
+    assert.deepEqual(await filesBelow(opened, 'c/'), top);
+  });
+
+  it('names in a ZIP archive the folder that exceeds the response', async (t) => {
+    const { store } = await openTruncated(t, LARGE);
+    const files = createFiles(store, { presignExpires: 60 });
+    const archive = await buildArchive(files, [folder('top')]);
+    const options = { files, checksums: new Checksums(), signal: AbortSignal.timeout(60_000) };
+    const entries = parseArchive(await buffer(archiveStream(archive, options)));
+    assert.deepEqual(Object.fromEntries(entries.map(({ name, content }) => [name, content.toString()])), {
+      'top/small/file': 'text',
+      'Missing files.txt':
+        'This archive is incomplete. Holdall could not read:\n\n"top/large/": the folder has more entries than GitHub returns\n',
+    });
   });
 
   it('fails when a single folder exceeds the response, instead of a partial listing', async (t) => {
