@@ -1,18 +1,46 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { it } from 'node:test';
-import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
+import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { jsonOf, postJson, send, upload } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
+
+export const needs: readonly Need[] = ['git'];
+
+/** A store, and the settings of a service on it. Its state is in the folder `.holdall` of `root`. */
+interface Place {
+  readonly name: string;
+  readonly settings: (t: TestContext, root: string) => Promise<Readonly<Record<string, string>>>;
+  /** Whether the short form only kills a process after its work. In one process: tests/jobs/repeated-github.test.ts. */
+  readonly isBrief?: boolean;
+}
+
+const PLACES: readonly Place[] = [
+  { name: 'a disk', settings: async () => ({}) },
+  {
+    name: 'a branch',
+    async settings(t, root) {
+      const hosted = await hostRepository();
+      atEnd(t, () => hosted.remove());
+      return { ...settingsOfRepository(hosted), STATE_DIR: join(root, '.holdall') };
+    },
+    isBrief: true,
+  },
+];
 
 /** A job that acts on the folder of its name, and what remains of its old content. */
 interface Scenario {
   readonly name: string;
+  /** Makes the changes before the job. */
+  readonly prepare?: (port: number) => Promise<unknown>;
   readonly submit: (port: number) => ReturnType<typeof send>;
-  /** Where its old content is afterwards; undefined if it is deleted permanently. */
+  /** Where its old content is afterwards; undefined if it is deleted. */
   readonly destination: string | undefined;
   /** Whether the job fails, because it can't tell its copy from other content when the source has changed. */
   readonly fails?: boolean;
@@ -47,6 +75,15 @@ const SCENARIOS: readonly Scenario[] = [
     destination: 'copied to',
     fails: true,
   },
+  {
+    name: 'restored',
+    prepare: (port) => send(port, '/delete_folder/restored', { method: 'DELETE' }),
+    async submit(port) {
+      const item = (await trashOf(port)).find(({ path }) => path === 'restored/');
+      return postJson(port, `/-/trash/${item?.id}/restore`, { to: 'restored to/' }, ASYNC);
+    },
+    destination: 'restored to',
+  },
 ];
 
 const OLD = 'old content';
@@ -73,49 +110,71 @@ const STRIKES: readonly Strike[] = [
   { title: 'Jobs of a restored database that have ended', held: 'running', strike: (first) => first.kill() },
 ];
 
-for (const { title, held, strike } of STRIKES) {
-  it(`${title} leave new content at the same place alone`, async (t) => {
-    const first = await startHoldall(t, { settings: { SHUTDOWN_TIMEOUT: '1' } });
-    const { root, port } = first;
-    for (const { name } of SCENARIOS) {
-      await mkdir(join(root, name));
-      await writeFile(join(root, name, 'file'), OLD);
-    }
-    const path = join(root, '.holdall/holdall.sqlite');
-    const hold = `create trigger hold before update on jobs when new.status = '${held}' begin select raise(abort, 'held'); end`;
-    execute(path, hold);
-    const locations = await Promise.all(
-      SCENARIOS.map(async ({ submit }) => {
-        const { status, headers } = await submit(port);
-        assert.equal(status, 202);
-        return String(headers.location);
-      }),
-    );
-    const isRestored = held === 'running';
-    const backup = join(root, '.holdall/backup.sqlite');
-    if (isRestored) execute(path, `vacuum into '${backup}'; drop trigger hold`);
-    await until('the work is done', () =>
-      SCENARIOS.every(({ name, destination }) => existsSync(join(root, destination ?? name)) === Boolean(destination)),
-    );
-    if (isRestored) await Promise.all(locations.map((location) => statusOf(first, location)));
-    for (const { name } of SCENARIOS) await upload(port, `${name}/file`, NEW);
-    await strike(first);
+for (const place of PLACES) {
+  describe(`On ${place.name}`, () => {
+    for (const [index, { title, held, strike }] of STRIKES.entries()) {
+      const options = place.isBrief && index > 0 ? IN_FULL_FORM_ONLY : {};
+      it(`${title} leave new content at the same place alone`, options, async (t) => {
+        const root = await temporaryFolder(t);
+        const state = join(root, '.holdall');
+        await mkdir(state);
+        const settings = await place.settings(t, root);
+        const first = await startHoldall(t, { root, settings: { ...settings, SHUTDOWN_TIMEOUT: '1' } });
+        const { port } = first;
+        await Promise.all(SCENARIOS.map(({ name }) => upload(port, `${name}/file`, OLD)));
+        for (const { prepare } of SCENARIOS) await prepare?.(port);
+        const path = join(state, 'holdall.sqlite');
+        const hold = `create trigger hold before update on jobs when new.status = '${held}' begin select raise(abort, 'held'); end`;
+        execute(path, hold);
+        const locations = await Promise.all(
+          SCENARIOS.map(async ({ submit }) => {
+            const { status, headers } = await submit(port);
+            assert.equal(status, 202);
+            return String(headers.location);
+          }),
+        );
+        const isRestored = held === 'running';
+        const backup = join(state, 'backup.sqlite');
+        if (isRestored) execute(path, `vacuum into '${backup}'; drop trigger hold`);
+        for (const { name, destination } of SCENARIOS) {
+          const expected = destination === undefined ? undefined : OLD;
+          const file = `${destination ?? name}/file`;
+          await until('the work is done', async () => (await contentOf(first, file)) === expected);
+        }
+        if (isRestored) await Promise.all(locations.map((location) => statusOf(first, location)));
+        for (const { name } of SCENARIOS) await upload(port, `${name}/file`, NEW);
+        await strike(first);
 
-    if (isRestored) {
-      for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
-      await rename(backup, path);
+        if (isRestored) {
+          for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
+          await rename(backup, path);
+        }
+        execute(path, "drop trigger hold; update jobs set lease_expires_at = created_at where status = 'running'");
+        const second = await startHoldall(t, { root, settings });
+        const statuses = await Promise.all(locations.map((location) => statusOf(second, location)));
+        for (const [at, { name, destination, fails = false }] of SCENARIOS.entries()) {
+          assert.equal(await contentOf(second, `${name}/file`), NEW, name);
+          assert.equal(statuses[at], fails || isRestored ? 'failed' : 'succeeded', name);
+          if (destination) assert.equal(await contentOf(second, `${destination}/file`), OLD, name);
+        }
+        const trash = await trashOf(second.port);
+        assert.deepEqual(
+          trash.map((item) => item.path),
+          ['trashed/'],
+        );
+      });
     }
-    execute(path, "drop trigger hold; update jobs set lease_expires_at = created_at where status = 'running'");
-    const second = await startHoldall(t, { root });
-    const statuses = await Promise.all(locations.map((location) => statusOf(second, location)));
-    for (const [index, { name, destination, fails = false }] of SCENARIOS.entries()) {
-      assert.equal(await readFile(join(root, name, 'file'), 'utf8'), NEW, name);
-      assert.equal(statuses[index], fails || isRestored ? 'failed' : 'succeeded', name);
-      if (destination) assert.equal(await readFile(join(root, destination, 'file'), 'utf8'), OLD, name);
-    }
-    const trash = await readdir(join(root, '.holdall/trash'));
-    assert.equal(trash.filter((entry) => !entry.endsWith('.json')).length, 1);
   });
+}
+
+/** Returns the content of a file; undefined if it does not exist. */
+async function contentOf({ port }: Holdall, path: string): Promise<string | undefined> {
+  const { status, body } = await send(port, `/file/${encodeURI(path)}`);
+  return status === 404 ? undefined : body.toString();
+}
+
+async function trashOf(port: number) {
+  return (jsonOf(await send(port, '/-/trash')) as { entries: { id: string; path: string }[] }).entries;
 }
 
 /** Runs statements in the database of a service. */
