@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Store } from '../../src/model/store.ts';
+import type { HttpResponse } from '../http/client.ts';
+
+/** What a request costs the service. The process also contains the client. */
+export interface Cost {
+  /** CPU time, as a multiple of that of a small download. Unlike a duration, it doesn't grow with the load of the machine. */
+  readonly cpu: number;
+  /** Bytes of the JavaScript heap that were allocated, also those that were freed again. */
+  readonly heap: number;
+  /** Growth of the memory of the process at its peak, in bytes. The first request can load code. */
+  readonly memory: number;
+  /** Growth of the files in the store and of the state of the service, in bytes. */
+  readonly disk: number;
+  /** Additional rows in the database. */
+  readonly rows: number;
+  /** Calls of the store. */
+  readonly calls: number;
+  /** Bytes of the body of the response. */
+  readonly response: number;
+}
+
+/** Requests to measure. */
+export interface Measurable {
+  /** Sends the request for the given number of times. */
+  readonly send: (run: number) => Promise<HttpResponse>;
+  readonly status: number;
+}
+
+/** Times that a request is sent. The lowest CPU time counts, because compilation and garbage collection add to it. */
+const RUNS = 3;
+
+const REFERENCE_RUNS = 20;
+
+/** Measures requests to a service in this process, with SQLite, whose files are all in `folder`. */
+export class CostMeter {
+  readonly #folder: string;
+  readonly #reference: () => Promise<HttpResponse>;
+  #database: DatabaseSync | undefined;
+  #calls = 0;
+
+  /** `reference` sends the request to compare with. */
+  constructor(folder: string, reference: () => Promise<HttpResponse>) {
+    this.#folder = folder;
+    this.#reference = reference;
+  }
+
+  /** Returns a store that counts the calls. */
+  count(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, member, receiver) => {
+        const value: unknown = Reflect.get(target, member, receiver);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          if (member !== 'isSizeCertain') this.#calls++;
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+  }
+
+  /** Sends a request several times. Returns what each one costs at most. */
+  async measure({ send, status }: Measurable): Promise<Cost> {
+    const reference = await this.#referenceCpu();
+    const [rows, disk] = [this.#rows(), bytesOf(this.#folder)];
+    const costs: Omit<Cost, 'disk' | 'rows'>[] = [];
+    collectGarbage();
+    for (let run = 0; run < RUNS; run++) {
+      this.#calls = 0;
+      const heap = allocatedBytes();
+      const memory = resetPeak();
+      const start = process.cpuUsage();
+      const response = await send(run);
+      const cpu = microseconds(process.cpuUsage(start)) / reference;
+      assert.equal(response.status, status, response.body.toString().slice(0, 300));
+      costs.push({
+        cpu,
+        heap: allocatedBytes() - heap,
+        memory: peak() - memory,
+        calls: this.#calls,
+        response: response.body.length,
+      });
+    }
+    const most = (column: 'heap' | 'memory' | 'calls' | 'response') => Math.max(...costs.map((cost) => cost[column]));
+    return {
+      cpu: Math.min(...costs.map(({ cpu }) => cpu)),
+      heap: most('heap'),
+      memory: most('memory'),
+      disk: (bytesOf(this.#folder) - disk) / RUNS,
+      rows: (this.#rows() - rows) / RUNS,
+      calls: most('calls'),
+      response: most('response'),
+    };
+  }
+
+  close(): void {
+    this.#database?.close();
+  }
+
+  async #referenceCpu(): Promise<number> {
+    const start = process.cpuUsage();
+    for (let run = 0; run < REFERENCE_RUNS; run++) assert.equal((await this.#reference()).status, 200);
+    return microseconds(process.cpuUsage(start)) / REFERENCE_RUNS;
+  }
+
+  /** Returns the number of rows in all tables. */
+  #rows(): number {
+    this.#database ??= new DatabaseSync(databaseIn(this.#folder), { readOnly: true });
+    const database = this.#database;
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const counts = tables.map(({ name }) => database.prepare(`SELECT count(*) AS rows FROM "${name}"`).get()?.rows);
+    return counts.reduce((sum: number, count) => sum + Number(count), 0);
+  }
+}
+
+/** Frees unused memory, so that the next request can't use it instead of new one. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
+
+function allocatedBytes(): number {
+  return getHeapStatistics().total_allocated_bytes;
+}
+
+function microseconds({ user, system }: NodeJS.CpuUsage): number {
+  return user + system;
+}
+
+/** Returns the memory of the process, from which `peak` counts. */
+function resetPeak(): number {
+  // Linux resets the peak of the memory (proc(5)). Elsewhere, `peak` is that of the whole process.
+  if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5');
+  return process.memoryUsage.rss();
+}
+
+/** Returns the highest memory of the process, in bytes. */
+function peak(): number {
+  return process.resourceUsage().maxRSS * 1024;
+}
+
+function databaseIn(folder: string): string {
+  const found = readdirSync(folder, { recursive: true }).find((path) => String(path).endsWith('holdall.sqlite'));
+  assert.ok(found !== undefined, 'The service has no database.');
+  return join(folder, String(found));
+}
+
+/** Returns the bytes that the files in a folder occupy. */
+function bytesOf(folder: string): number {
+  return readdirSync(folder, { withFileTypes: true })
+    .map((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return bytesOf(path);
+      return (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512;
+    })
+    .reduce((sum, bytes) => sum + bytes, 0);
+}
