@@ -94,7 +94,10 @@ function removed(
 /**
  * One file of a copy or move: reads the source and copies that content, and repeats that if the source has changed. A
  * move then compares both files and removes the source, whatever its content is at that moment. `isOne`: for a single
- * file, which must exist and, without `overwrite`, replaces no file.
+ * file, which must exist and, without `overwrite`, replaces no file. A folder that is replaced moves to the trash first, and
+ * returns if the operation fails.
+ *
+ * The thread remembers the content of the source, and the one that it has moved to the trash.
  */
 const transferOf =
   (isProtected: (content: number) => boolean) =>
@@ -103,27 +106,29 @@ const transferOf =
     const whenCopied = isMove ? 2 : END;
     // A failed copy to a new destination is undone.
     const copied = isDone ? whenCopied : 5;
+    const restores = (state: State, aside: number): StepResult[] => (aside === 0 ? [] : [to(6, state, [0, aside])]);
     return thread(
       [from, into],
-      (state) => {
+      (state, [, aside = 0]) => {
         const file = at(state, from);
         const replaced = at(state, into);
         if (file === 0 && isOne) return [];
-        if (file === 0)
-          return replace && replaced !== 0 ? [to(END, state), to(4, state, [replaced])] : [to(END, state)];
-        const copies = to(1, state, [file]);
+        const movesAway = replace && !isOne && replaced !== 0 ? [to(4, state, [0, isDone ? 0 : replaced])] : [];
+        const next = [...movesAway, ...restores(state, aside)];
+        if (file === 0) return [to(END, state), ...next];
+        next.push(to(1, state, [file, aside]));
         // The copy of an interrupted operation counts as the copy of this one.
         const isThere = replaced === file && (isMove || !isOne);
-        return isThere ? [copies, to(whenCopied, state, [file])] : [copies];
+        return isThere ? [...next, to(whenCopied, state, [file, aside])] : next;
       },
-      (state, [remembered = 0]) => {
+      (state, [remembered = 0, aside = 0]) => {
         if (isOne && !replace && isProtected(remembered) && at(state, into) !== 0)
           return isOne && !isRepeated ? [] : [to(0, state)];
         const next = having(state, [[into, remembered]]);
         const restarts = !isOne || replace || isRepeated;
-        return restarts
-          ? [to(copied, next, [remembered]), to(0, next), to(0, state)]
-          : [to(copied, next, [remembered]), to(0, state)];
+        const done = to(copied, next, [remembered, aside]);
+        const again = to(0, state, [0, aside]);
+        return restarts ? [done, to(0, next, [0, aside]), again] : [done, again];
       },
       (state, [remembered = 0]) => {
         const file = at(state, from);
@@ -131,12 +136,19 @@ const transferOf =
         return file !== 0 && file === at(state, into) ? [to(3, state)] : [to(END, state)];
       },
       (state) => removed(state, from, { isRepeated, node: 3 }),
-      // Files that only the destination had are removed at the end, unless they changed.
-      (state) => [to(END, state), ...removed(state, into, { isRepeated, node: 4 })],
-      (state, [remembered = 0]) => {
-        const goesOn = to(whenCopied, state, [remembered]);
-        return at(state, into) === remembered ? [goesOn, to(END, having(state, [[into, 0]]))] : [goesOn];
+      // Removes what the destination contains at that moment, even if it changed.
+      (state, [, aside = 0]) => {
+        const free = having(state, [[into, 0]]);
+        return [to(0, free, [0, aside]), ...(isRepeated ? [to(4, free, [0, aside])] : [])];
       },
+      (state, [remembered = 0, aside = 0]) => {
+        const goesOn = to(whenCopied, state, [remembered, aside]);
+        if (at(state, into) !== remembered) return [goesOn];
+        const without = having(state, [[into, 0]]);
+        return [goesOn, to(END, without), ...restores(without, aside)];
+      },
+      (state, [, aside = 0]) =>
+        isProtected(aside) && at(state, into) !== 0 ? [] : [to(END, having(state, [[into, aside]]))],
     );
   };
 
