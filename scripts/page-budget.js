@@ -20,7 +20,7 @@ const ON_DEMAND = {
   extract: 31_000,
   'file-page': 12_700,
   'folder-states': 4_200,
-  'upload-model': 11_300,
+  'upload-model': 11_500,
   'details-sheet': 5_100,
   'direct-parts': 4_000,
   'folder-picker': 6_000,

@@ -100,8 +100,32 @@ describe('An upload whose response was lost', () => {
       scene.offered.map((changes) => changes.map(({ path }) => path)),
       [['a.txt', 'b.txt', 'c.txt'], ['d.txt']],
     );
-    assert.deepEqual(scene.descriptions, ['3 files uploaded', '1 file uploaded']);
+    assert.deepEqual(scene.descriptions, ['3 files uploaded', '“d.txt” uploaded']);
     assert.equal(label(), 'Undo 1 upload');
+  });
+
+  it('let the next Ctrl+Z undo nothing if all were cancelled, and not the change before', async () => {
+    const override = uploadBy(({ signal: ending }) => cancellation(ending));
+    const scene = await createUploadScene({ override });
+    const cancelOne = async () => {
+      scene.add({ 'large.bin': 'large' });
+      scene.uploads.cancelAll();
+      await scene.idle();
+    };
+    await cancelOne();
+    assert.deepEqual(scene.undos.value, [], 'there is no change before');
+
+    const earlier = () => assert.fail('The earlier change was undone.');
+    scene.undos.value = [earlier];
+    await cancelOne();
+    await cancelOne();
+    assert.equal(scene.undos.value.length, 2);
+    scene.undos.value.at(-1)?.();
+    assert.deepEqual(scene.undos.value, [earlier]);
+    assert.deepEqual(
+      scene.messages.shown.value.map(({ text }) => text),
+      ['The cancelled uploads stored no files. There is nothing to undo.'],
+    );
   });
 
   it('completes without a conflict with the file that it stored', async () => {

@@ -73,6 +73,8 @@ export interface UploadScene {
   remove(path: string): Promise<unknown>;
   /** The changes that users can undo together. */
   readonly offered: readonly (readonly Undoable[])[];
+  /** The functions that Ctrl+Z calls, the next one last. */
+  readonly undos: Signal<readonly (() => void)[]>;
   /** What each of them says that the uploads did. */
   readonly descriptions: readonly string[];
   /** The user does something other than following the uploads. */
@@ -108,6 +110,7 @@ export async function createUploadScene({
   const questions: Question[] = [];
   const offered: (readonly Undoable[])[] = [];
   const descriptions: string[] = [];
+  const undos = signal<readonly (() => void)[]>([]);
   const isOnline = signal(true);
   let act = () => {};
   const uploads = createUploadModel(
@@ -122,12 +125,13 @@ export async function createUploadScene({
       maxUploadSize: maxUploadSize ?? null,
       owner: null,
       changes: {
+        undos,
         async perform(change) {
           await change({
             context: {
               offerUndo(changes: readonly Undoable[], description: string) {
                 offered.push(changes);
-                descriptions.push(description);
+                descriptions.push(withoutIsolates(description));
                 return { label: 'Undo', run: () => {} };
               },
             },
@@ -176,6 +180,7 @@ export async function createUploadScene({
     stored: memory.files,
     questions,
     offered,
+    undos,
     descriptions,
     isOnline,
     add: (added, into) =>

@@ -85,7 +85,7 @@ export interface UploadModelOptions {
   readonly messages: Messages;
   readonly permissions: Permissions;
   readonly language: ReadonlySignal<FullLanguage>;
-  readonly changes: Pick<Changes, 'perform'>;
+  readonly changes: Pick<Changes, 'perform' | 'undos'>;
   /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
   /** Whose uploads to continue after a reload; null for visitors of share links, whose links must not stay on the device. */
@@ -160,8 +160,17 @@ export function createUploadModel(
   const undo = signal<Message['action']>(undefined);
   /** Counts the times that uploads began after an idle time. */
   let run = 0;
+  /** Whether uploads of this run were cancelled. */
+  let isCancelled = false;
+  const cancel = (cancelled: readonly QueuedItem[]) => {
+    isCancelled = isBusy.value;
+    queue.cancel(cancelled);
+  };
+  const absorbUndo = createUndoAbsorber(options);
   const offerUndo = () => {
     const stored = undoable.splice(0);
+    if (stored.length === 0 && isCancelled) absorbUndo();
+    isCancelled = false;
     // Undoing an upload deletes the file.
     const isAllowed = stored.every(({ path }) => permissions.allowsIn(parentOf(path), 'manage'));
     if (stored.length === 0 || !isAllowed) return;
@@ -169,7 +178,9 @@ export function createUploadModel(
     void changes.perform(async ({ context }) => {
       const count = stored.length;
       const { uploads } = language.value.text;
-      const action = context.offerUndo(stored, uploads.done({ count }));
+      const [only] = count === 1 ? stored : [];
+      const said = only ? uploads.uploaded({ name: nameOf(only.path) }) : uploads.done({ count });
+      const action = context.offerUndo(stored, said);
       if (!action || current !== run) return;
       undo.value = { ...action, label: uploads.undo({ count }) };
     });
@@ -241,8 +252,8 @@ export function createUploadModel(
     show(id) {
       for (const item of itemsWithId(id)) for (const path of storedEntries([item], item.folder)) highlighter.open(path);
     },
-    cancel: (id) => queue.cancel(itemsWithId(id)),
-    cancelAll: () => queue.cancel(items.value),
+    cancel: (id) => cancel(itemsWithId(id)),
+    cancelAll: () => cancel(items.value),
     retry: (id) => queue.retry(itemsWithId(id)),
     retryAll: () =>
       queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions))),
@@ -287,6 +298,22 @@ function createEnvironment(): UploadEnvironment {
 function rejectionOf({ size }: QueuedItem, { maxUploadSize }: UploadModelOptions): ServiceError | null {
   if (maxUploadSize === null || size <= maxUploadSize) return null;
   return new ServiceError(413, 'The file is too large.', { code: 'upload-too-large', limit: maxUploadSize });
+}
+
+/**
+ * Returns a function that lets the next Ctrl+Z say that there is nothing to undo: after cancelled uploads, users don't expect it to
+ * undo the change before them.
+ */
+function createUndoAbsorber({ changes: { undos }, messages, language }: UploadModelOptions): () => void {
+  const others = () => undos.value.filter((other) => other !== absorb);
+  const absorb = () => {
+    undos.value = others();
+    messages.show({ kind: 'done', text: language.value.text.uploads.nothingToUndo });
+  };
+  return () => {
+    const changes = others();
+    if (changes.length > 0) undos.value = [...changes, absorb];
+  };
 }
 
 interface ConflictContext extends Pick<UploadModelOptions, 'messages' | 'permissions' | 'language'> {

@@ -475,6 +475,7 @@ export interface LazyText {
     readonly title: string;
     readonly uploading: (parameters: { total: number; position: number }) => string;
     readonly done: (parameters: { count: number }) => string;
+    readonly uploaded: (parameters: { name: string }) => string;
     readonly foldersDone: (parameters: { count: number }) => string;
     readonly failed: (parameters: { count: number }) => string;
     readonly cancelled: (parameters: { count: number }) => string;
@@ -503,6 +504,7 @@ export interface LazyText {
     readonly retry: (parameters: { name: string }) => string;
     readonly retryAll: (parameters: { count: number }) => string;
     readonly undo: (parameters: { count: number }) => string;
+    readonly nothingToUndo: string;
     readonly resume: string;
     readonly resumeOf: (parameters: { name: string }) => string;
     readonly resumeAll: (parameters: { count: number }) => string;
