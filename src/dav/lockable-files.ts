@@ -135,6 +135,11 @@ export class LockableFiles implements Required<Files> {
     return this.#files.restoreVersion(file, id, options);
   }
 
+  async deleteVersions(...[file, options]: Args<'deleteVersions'>) {
+    await this.#require({ path: file, isMember: false, isTree: false });
+    return this.#files.deleteVersions(file, options);
+  }
+
   list(...args: Args<'list'>) {
     return this.#files.list(...args);
   }
@@ -187,10 +192,6 @@ export class LockableFiles implements Required<Files> {
     return this.#files.listVersions(...args);
   }
 
-  deleteVersions(...args: Args<'deleteVersions'>) {
-    return this.#files.deleteVersions(...args);
-  }
-
   statVersion(...args: Args<'statVersion'>) {
     return this.#files.statVersion(...args);
   }
@@ -236,7 +237,7 @@ export class LockableFiles implements Required<Files> {
     if (typeof target === 'function') {
       const findTarget = async (): Promise<UploadTarget> => {
         const found = await target();
-        await this.#requireUpload(found.path);
+        await (found.rename ? this.#requireNewFile(found.path) : this.#requireUpload(found.path));
         return found;
       };
       return { ...incoming, target: findTarget };
@@ -256,6 +257,15 @@ export class LockableFiles implements Required<Files> {
   async #requireUpload(file: FilePath): Promise<void> {
     const change = { path: file, isMember: true, isTree: false };
     await this.#require(change, async () => ({ ...change, isMember: !(await exists(this.#files.stat(file))) }));
+  }
+
+  /**
+   * Requires that a file can be added to the folder of a path, under that name or another one. A file of that name doesn't
+   * change, so that its lock reveals nothing.
+   */
+  #requireNewFile(file: FilePath): Promise<void> {
+    const added = { path: parentOf(file), isMember: false, isTree: false };
+    return this.#require({ path: file, isMember: true, isTree: false }, async () => added);
   }
 
   /** Requires that a file or folder can appear at a path, and replace another one. */

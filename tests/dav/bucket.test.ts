@@ -26,6 +26,18 @@ describe('WebDAV on a bucket, below BASE_PATH', () => {
       (await request(method, from, { destination: service.path + to })).status;
     for (const folder of ['folder/', 'other/']) assert.equal((await request('MKCOL', folder)).status, 201);
     for (const file of ['folder/in', 'other/in', 'file']) assert.equal((await request('PUT', file)).status, 201);
+    const lock = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+    const locked = await send(service.port, `${service.path}folder/in`, {
+      method: 'LOCK',
+      headers: BEARER,
+      body: lock,
+    });
+    assert.equal(await over('COPY', 'file', 'folder'), 423);
+    assert.equal(await over('MOVE', 'file', 'folder'), 423);
+    assert.equal((await request('GET', 'file')).status, 200);
+    assert.equal((await request('PROPFIND', 'folder', { depth: '0' })).body.toString().includes('collection'), true);
+    const token = String(locked.headers['lock-token']);
+    assert.equal((await request('UNLOCK', 'folder/in', { 'lock-token': token })).status, 204);
     // A bucket could hold a file and a folder of one name, which clients can't tell apart.
     assert.equal(await over('COPY', 'file', 'folder'), 204);
     assert.equal((await request('GET', 'folder')).body.toString(), 'file');

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
-import { ignoreOutage } from '../../dav/lockable-files.ts';
+import { ignoreOutage, requireUnlocked } from '../../dav/lockable-files.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
@@ -124,12 +124,13 @@ async function transfer(
 
 /** Runs a COPY or MOVE that can replace an existing destination. Returns whether it replaced one. */
 async function replacing(
-  { files }: DavContext,
+  context: DavContext,
   present: Entry | undefined,
   { overwrites, isSameKind }: { readonly overwrites: boolean; readonly isSameKind: boolean },
   run: (replace: boolean) => Promise<void>,
 ): Promise<boolean> {
-  if (present && !isSameKind) await requireRemovable(files, present);
+  const { files } = context;
+  if (present && !isSameKind) await requireRemovable(context, present);
   try {
     // Replacing needs more permissions, so that it is requested only where something exists.
     await run(isSameKind);
@@ -152,8 +153,11 @@ async function replacing(
   return true;
 }
 
-/** Throws 403 unless the user may remove a file or folder. */
-async function requireRemovable(files: GuardedFiles, entry: Entry): Promise<void> {
+/** Throws 403 unless the user may remove a file or folder, and `locked` if a lock forbids it. */
+async function requireRemovable(context: DavContext, entry: Entry): Promise<void> {
+  const { files, environment } = context;
+  const change = { path: entry.path, isMember: true, isTree: entry.kind === 'folder' };
+  await requireUnlocked(environment.dav.locks, change, context).catch(ignoreOutage);
   if (entry.kind === 'folder') {
     await files.requireOperation({ action: 'delete folder', from: entry.path, permanent: false });
   } else if (!(await files.requireWrite(entry.path))) {
