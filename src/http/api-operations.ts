@@ -47,6 +47,7 @@ const RENAME = [
   'same-path',
   'not-found',
   'already-exists',
+  'condition-failed',
 ] as const;
 const TRANSFER = [
   ...RENAME,
@@ -71,7 +72,15 @@ const deleteFile = {
   response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
-  errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found', ...IN_PART, 'other-file-system'],
+  errors: [
+    ...WRITE,
+    'invalid-parameter',
+    'root-not-allowed',
+    'not-found',
+    'condition-failed',
+    ...IN_PART,
+    'other-file-system',
+  ],
   response: changed('Folder deleted successfully'),
 } as const;
 const list = {
@@ -370,7 +379,15 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'POST /create_folder': {
     operationId: 'createFolder',
-    errors: [...WRITE, 'json-required', 'invalid-json', 'invalid-parameter', 'root-not-allowed', 'wrong-kind'],
+    errors: [
+      ...WRITE,
+      'json-required',
+      'invalid-json',
+      'invalid-parameter',
+      'root-not-allowed',
+      'wrong-kind',
+      'condition-failed',
+    ],
     request: { path: 'archive/2026' },
     response: changed('Folder created successfully'),
   },
@@ -492,7 +509,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'DELETE /-/versions/{path}': {
     operationId: 'deleteVersions',
-    errors: ['invalid-path', ...ACCESS, 'read-only', ...STORE, 'unsupported'],
+    errors: ['invalid-path', ...ACCESS, 'read-only', 'locked', 'condition-failed', ...STORE, 'unsupported'],
     response: success('Versions deleted successfully'),
   },
   'POST /-/versions/{path}': {
