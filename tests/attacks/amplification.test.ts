@@ -204,7 +204,14 @@ const ROWS: readonly Row[] = [
     ceiling: { calls: 500 },
   },
   { title: 'a thumbnail', path: (run) => `/thumb/photos/${run}.png`, status: 200 },
-  { title: 'a thumbnail of too many pixels', path: (run) => `/thumb/bombs/${run}.png`, status: 413 },
+  {
+    title: 'a thumbnail of too many pixels',
+    path: (run) => `/thumb/bombs/${run}.png`,
+    status: 413,
+    // Starts a child process, of which one runs at a time.
+    ceiling: { cpu: 3000 },
+  },
+  { title: 'a thumbnail that has failed before', path: '/thumb/bombs/0.png', status: 413 },
   {
     title: 'an attempt to sign in',
     path: '/-/session',
