@@ -150,7 +150,8 @@ const CLOCK_SKEWED: Fault<BucketStage> = {
 };
 
 /** Seconds by which the clock of a replica is ahead, by the time in the last line of its log. */
-const aheadOf = (replica: Replica | undefined) => (Number(replica?.lastLine()?.['time']) - Date.now()) / 1000;
+const aheadOf = (replica: Replica | undefined) =>
+  (Date.parse(String(replica?.lastLine()?.['time'])) - Date.now()) / 1000;
 
 const CACHE_FULL: Fault<BucketStage> = {
   name: 'no space for the thumbnail cache',
@@ -172,11 +173,12 @@ function interceptAll(links: BucketStage['links'], interceptor: Interceptor | un
 
 export const SHARED_FAULTS: readonly Fault<Stage>[] = [ROLLING_RESTART, killed()];
 
-/** The faults of `npm test`: a replica stops, a replica dies, the network fails. `tests/long` has all. */
+/** The faults of `npm test`: a replica stops, a replica dies, the network fails, a clock is wrong. `tests/long` has all. */
 export const SHORT_BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
   ROLLING_RESTART,
   killedWhile('folder moves', ({ operation }) => operation === 'CopyObject'),
   NETWORK_CUT_FOR_ONE,
+  CLOCK_SKEWED,
 ];
 
 export const BUCKET_FAULTS: readonly Fault<CephStage>[] = [
