@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import {
   AbortMultipartUploadCommand,
   CreateBucketCommand,
@@ -122,19 +122,33 @@ const clients = new Map<string, S3Client>();
 /** Returns the client of the store, whose connections all buckets share. Idle connections don't keep the process running. */
 function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStore): S3Client {
   const key = `${endpoint} ${accessKeyId}`;
-  const client =
-    clients.get(key) ??
-    new S3Client({
-      endpoint,
-      region,
-      forcePathStyle: true,
-      credentials: { accessKeyId, secretAccessKey },
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-    });
+  const known = clients.get(key);
+  if (known) return known;
+  const client = new S3Client({
+    endpoint,
+    region,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+  // Stores such as Swift require Content-MD5 for DeleteObjects. The SDK sends only newer checksums.
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (given) => {
+        const { request } = given;
+        if (commandName === 'DeleteObjectsCommand' && isTextRequest(request))
+          request.headers['content-md5'] = hash('md5', request.body, 'base64');
+        return next(given);
+      },
+    { step: 'build' },
+  );
   clients.set(key, client);
   return client;
 }
 
 /** Returns whether XML 1.0 can contain the key: `DeleteObjects` takes keys as XML. */
 const isXmlText = (key: string) => /^[^\p{Cc}\ufffe\uffff]*$/u.test(key);
+
+const isTextRequest = (request: unknown): request is { headers: Record<string, string>; body: string } =>
+  typeof request === 'object' && request !== null && 'body' in request && typeof request.body === 'string';
