@@ -17,7 +17,7 @@ const TYPE = 'text/x-a';
 
 /** Tests `Store.createUpload` and `Store.openUpload`, if the store has them. */
 export function pendingUploadsContract(backend: Backend): void {
-  const part = backend.name.startsWith('s3') ? BUCKET_PART : OTHER_PART;
+  const part = /^(?:s3|swift)/.test(backend.name) ? BUCKET_PART : OTHER_PART;
   describe(`The contract of uploads in parts: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store;
     let close: () => Promise<void>;

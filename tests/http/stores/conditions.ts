@@ -231,7 +231,9 @@ export function conditionsSuite(backend: Backend): void {
         const { etag = '', 'last-modified': modified } = present.headers;
         const unchanged = call.method === 'POST' ? 412 : 304;
         const hasRanges = present.headers['accept-ranges'] === 'bytes' && call.method !== 'HEAD';
-        const [part, date] = hasRanges ? [206, modified] : [200, undefined];
+        const part = hasRanges ? 206 : 200;
+        // A time in the future is sent as the present.
+        const date = hasRanges && !backend.lacks['past-times'] ? modified : undefined;
         const range = { range: 'bytes=0-1' };
         const cases: readonly (readonly [Headers, number])[] = [
           [{ 'if-none-match': etag }, unchanged],
