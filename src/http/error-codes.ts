@@ -354,7 +354,7 @@ const STORE_ERRORS: Readonly<
   },
   'job-outdated': {
     meaning:
-      'A job was not started or continued, because other content can be at its paths now: its process ended, it waited for more than an hour, or its database was restored.',
+      'A job was not started or continued, because other content can be at its paths now: its process ended, it waited for more than an hour, its database was restored, or a folder to delete has newer content.',
     action: 'Check what it has done, and start it again if necessary.',
   },
   'already-undone': {

@@ -60,11 +60,11 @@ export class Targets {
   ): Promise<Scope> {
     const { time, state, ...known }: FolderTarget = target ?? {};
     const scope = { isSourceGone: false, isDestinationChanged: false };
-    if (time !== undefined) {
+    if (time !== undefined && !this.#store.identify) {
       const isCertain = isResumed || (await this.#isLate(time));
       return { ...scope, before: new Date(isCertain ? time : time + MAX_SKEW_MS) };
     }
-    const before = isResumed ? createdAt : undefined;
+    const before = time !== undefined ? new Date(time) : isResumed ? createdAt : undefined;
     if (state !== undefined) {
       const changeOf = async (path: FolderPath | undefined) => path && this.#store.changeSince?.(state, path);
       return {

@@ -144,8 +144,9 @@ export type FolderChange = 'none' | 'content' | 'replaced';
 
 export interface Bounded {
   /**
-   * Leaves alone what arrived at the path at or after this time, which belongs to a later change. Stores without `now` need
-   * not know that of files, because `identify` tells their callers.
+   * Leaves alone what arrived at the path at or after this time, which belongs to a later change. Stores without `now` need not know
+   * that. Stores with `identify` need not know it for moves and copies, because it tells their callers, and take the time as
+   * exact. They can leave everything alone, and throw `job-outdated`.
    */
   readonly before?: Date | undefined;
 }
@@ -365,8 +366,8 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   identify?(path: FilePath | FolderPath, options?: Cancellable): Promise<string | undefined>;
 
   /**
-   * Returns the time by the clock that gives files their modification times, rounded down to seconds. Present instead of
-   * `identify`: members with `Bounded` options then compare these times.
+   * Returns the time by the clock that gives files their modification times: without `identify`, rounded down to seconds.
+   * Members with `Bounded` options compare these times.
    */
   now?(options?: Cancellable): Promise<Date>;
 

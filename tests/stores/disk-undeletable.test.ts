@@ -78,8 +78,9 @@ describe('A permanent delete of a folder that can not be removed completely', ()
     const onProgress = () => void (created ??= createNewer());
     await assert.rejects(
       asOther(async () => {
-        const removal = store.removeTree?.(folder('f'), { onProgress });
-        await removal?.finally(() => created);
+        const [removal] = await Promise.allSettled([store.removeTree?.(folder('f'), { onProgress })]);
+        await created;
+        if (removal.status === 'rejected') throw removal.reason;
       }),
       denied,
     );
@@ -138,8 +139,10 @@ describe('An item of the trash that can not be removed completely', () => {
     let listed: Promise<unknown> | undefined;
     await assert.rejects(
       asOther(async () => {
-        const purge = store.purgeTrashed(id, { onProgress: () => void (listed ??= store.listTrash()) });
-        await purge.finally(() => listed);
+        const onProgress = () => void (listed ??= store.listTrash());
+        const [purge] = await Promise.allSettled([store.purgeTrashed(id, { onProgress })]);
+        await listed;
+        if (purge.status === 'rejected') throw purge.reason;
       }),
       denied,
     );

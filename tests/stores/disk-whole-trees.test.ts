@@ -30,7 +30,7 @@ const isContent = (name: string) => name.includes('/');
 
 /** Runs a task on an open disk as another user. */
 async function asOtherIn<Result>(root: string, task: () => Promise<Result>): Promise<Result> {
-  for (const folder of ['', '.holdall', '.holdall/temporary']) await chmod(join(root, folder), 0o777);
+  for (const path of ['', '.holdall', '.holdall/temporary']) await chmod(join(root, path), 0o777);
   return asOther(task);
 }
 

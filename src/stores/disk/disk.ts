@@ -106,6 +106,7 @@ export async function openDisk({
     createFolder: (path) => folders.createFolder(path),
     hasFolder: (path) => folders.exists(path),
     identify: (path) => identify(root, path),
+    now: () => temporary.now(),
     space: ({ path = ROOT } = {}) => space.of(path),
     removeFolder: (path) => folders.removeFolder(path),
     removeTree: (path, options) => folders.removeTree(path, options),

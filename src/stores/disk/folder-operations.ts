@@ -4,7 +4,16 @@ import { isStoreError, quoted, StoreError, systemErrorCode, undefinedIfNotFound 
 import { type KeptId, newKeptId } from '../../model/kept-ids.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
 import { type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
-import type { Cancellable, Keep, Keeping, Replacing, Reporting, Store, TrashedItem } from '../../model/store.ts';
+import type {
+  Bounded,
+  Cancellable,
+  Keep,
+  Keeping,
+  Replacing,
+  Reporting,
+  Store,
+  TrashedItem,
+} from '../../model/store.ts';
 import {
   alreadyExists,
   concurrentlyModified,
@@ -24,7 +33,7 @@ import type { Root } from './root.ts';
 import type { Staging, StagingPlace } from './staging.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskTrash } from './trash.ts';
-import { copyTree, removeTree, requireTransferable, type Transfer } from './trees.ts';
+import { copyTree, removeTree, requireNoArrivals, requireTransferable, type Transfer } from './trees.ts';
 
 type FolderOptions = Replacing & Keeping & Reporting & Cancellable;
 
@@ -97,10 +106,15 @@ export class DiskFolderOperations {
     });
   }
 
-  async removeTree(folder: FolderPath, options: Reporting & Cancellable = {}): Promise<void> {
-    options.signal?.throwIfAborted();
+  async removeTree(
+    folder: FolderPath,
+    { before, signal, onProgress }: Bounded & Reporting & Cancellable = {},
+  ): Promise<void> {
+    signal?.throwIfAborted();
     await inParent(this.#root, folder, async (parent) => {
       await requireNoMounts(this.#root.absolute(folder), folder);
+      // Before the folder leaves its path, so that what arrived is never missing, also if the process is killed.
+      if (before) await requireNoArrivals(parent.at(nameOf(folder)), { path: folder, before, signal });
       let moved = await this.#temporary.name();
       await using _note = await this.#renameFolder(parent, folder, moved).then(
         () => undefined,
@@ -114,7 +128,7 @@ export class DiskFolderOperations {
         },
       );
       await parent.sync();
-      await removeTree(moved, { ...options, path: folder }).catch(async (error: unknown) => {
+      await removeTree(moved, { path: folder, before, onProgress }).catch(async (error: unknown) => {
         await this.#temporary.recovery.returnFolder(moved, parent.at(nameOf(folder)), folder);
         throw error;
       });

@@ -37,6 +37,8 @@ export interface Temporary {
   noteHidden(absolute: string): Promise<AsyncDisposable>;
   /** Creates a file. Returns its path and a file descriptor open for writing. */
   create(): Promise<{ readonly path: string; readonly fd: number }>;
+  /** Returns the time by the clock of the file system, which can be on another machine, rounded up to milliseconds. */
+  now(): Promise<Date>;
   /** Removes the temporary folder of this process. */
   close(): Promise<void>;
 }
@@ -150,6 +152,17 @@ export async function openTemporary(
         if (systemErrorCode(error) !== 'ENOENT') throw error;
         await make();
         return { path, fd: await root.system.sync.create(path) };
+      }
+    },
+    async now() {
+      const time = new Date();
+      try {
+        // This sets the ctime to the present, and needs no space.
+        await utimes(parent, time, time);
+        return new Date(Math.ceil((await stat(parent)).ctimeMs));
+      } catch {
+        // The operation that needs the time reports what is wrong with the disk.
+        return time;
       }
     },
     async close() {

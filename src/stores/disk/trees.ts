@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Dirent } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { lstat, mkdir, open, opendir, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
@@ -7,7 +7,7 @@ import { walkByLists } from '../../files/fallbacks.ts';
 import { ProgressCounter } from '../../files/progress.ts';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, isName, ROOT, rebase } from '../../model/path.ts';
-import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
+import type { Bounded, Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import { readAttributes } from './extended-attributes.ts';
 import { openDirHandle } from './folder.ts';
@@ -174,9 +174,52 @@ export async function measureTree(absolute: string, { signal }: Cancellable): Pr
   return stats.isDirectory() ? measure(Buffer.from(absolute)) : stats.size;
 }
 
-function zeroIfClosed(error: unknown): number {
+function zeroIfClosed(error: unknown): 0 {
   if (FOLDER_MISSING.has(systemErrorCode(error) ?? '') || isStoreError(toStoreError(error, ROOT), 'denied')) return 0;
   throw error;
+}
+
+/**
+ * Throws `job-outdated` about the first item in a folder that arrived after `before`, or was replaced. Other programs can also
+ * change a file in place: `removeTree` finds that. `absolute` is the path of the folder.
+ */
+export async function requireNoArrivals(
+  absolute: string,
+  { path, before, signal }: { readonly path: FolderPath; readonly before: Date } & Cancellable,
+): Promise<void> {
+  const examine = async (folder: Buffer, folderPath: FolderPath): Promise<void> => {
+    signal?.throwIfAborted();
+    await using handle = await openDirHandle(folder);
+    const canHaveNewFiles = (await handle.stats()).mtimeMs > before.getTime();
+    for (const child of await handle.children()) {
+      if (!canHaveNewFiles && !child.isDirectory()) continue;
+      const [at, name] = [handle.at(child.name), folderPath + child.name.toString()];
+      const stats = await lstat(at).catch(undefinedIfClosed);
+      if (stats) requireOlder(stats, name, before);
+      if (child.isDirectory()) await examine(at, `${name}/` as FolderPath).catch(undefinedIfClosed);
+    }
+  };
+  await examine(Buffer.from(absolute), path);
+}
+
+/** What the process can't read can't be removed either. */
+function undefinedIfClosed(error: unknown): undefined {
+  zeroIfClosed(error);
+}
+
+/**
+ * Throws `job-outdated` if an item arrived or changed after `before`. A folder changes with each file that is removed from it,
+ * so only its birth counts, or the change of its name or place, which does not set its modification time.
+ */
+function requireOlder(stats: Stats, path: string, before: Date): void {
+  const time = before.getTime();
+  const isNewer = stats.isDirectory()
+    ? stats.birthtimeMs > time || (stats.ctimeMs > time && stats.mtimeMs <= time)
+    : stats.ctimeMs > time;
+  if (!isNewer) return;
+  const shown = quoted(stats.isDirectory() ? `${path}/` : path);
+  const message = `${shown} arrived or changed after the request to delete its folder. Check it, and start the job again if necessary.`;
+  throw new StoreError('job-outdated', message);
 }
 
 /** Maximum attempts to empty a folder while other programs add files. */
@@ -187,12 +230,12 @@ const MAX_REMOVE_ATTEMPTS = 10;
  * opened folder. If another program creates a symbolic link there, only the link is removed, never its target. Removes
  * nothing if another file system is mounted in the folder, and never continues on another device.
  *
- * Continues after a failure, and then throws a `StoreError` about the first item that remains. `path` is what errors call the
- * folder.
+ * Continues after a failure, and then throws a `StoreError` about the first item that remains, also about one that arrived or
+ * changed after `before`. `path` is what errors call the folder.
  */
 export async function removeTree(
   folder: string,
-  { path: top = ROOT, onProgress }: { readonly path?: FolderPath } & Reporting = {},
+  { path: top = ROOT, before, onProgress }: { readonly path?: FolderPath } & Bounded & Reporting = {},
 ): Promise<void> {
   const progress = onProgress && new ProgressCounter({ onProgress });
   await requireNoMounts(await realpath(folder), top);
@@ -200,18 +243,20 @@ export async function removeTree(
   let failures = 0;
   let firstFailure: unknown;
 
-  const removeFile = async (at: Buffer) => {
-    const bytes = progress && (await lstat(at)).size;
+  const removeFile = async (at: Buffer, path: string) => {
+    const stats = progress || before ? await lstat(at) : undefined;
+    if (stats && before) requireOlder(stats, path, before);
     await unlink(at);
-    if (bytes !== undefined) progress?.add(bytes);
+    if (stats) progress?.add(stats.size);
   };
 
   const removeChild = async (child: Dirent<Buffer>, at: Buffer, path: string) => {
     try {
-      if (!child.isDirectory()) return await removeFile(at);
+      if (!child.isDirectory()) return await removeFile(at, path);
+      if (before) requireOlder(await lstat(at), path, before);
       await remove(at, `${path}/` as FolderPath).catch(async (error: unknown) => {
         if (!FOLDER_REPLACED.has(systemErrorCode(error) ?? '')) throw error;
-        await removeFile(at);
+        await removeFile(at, path);
       });
     } catch (error) {
       // Another program removed it.
