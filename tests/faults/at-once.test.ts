@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { MoveRecords } from '../../src/stores/disk/move-records.ts';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
@@ -194,6 +195,53 @@ it('resolves concurrent requests to two services on one root consistently', asyn
   });
 
   await t.test('leaves no temporary files', () => untilNoTemporaryFiles(root));
+});
+
+it('replaces and removes nothing wrongly if other programs change a file while its move waits for another process', async (t) => {
+  const { port, root } = await startHoldall(t);
+  const records = new MoveRecords(join(root, '.holdall/moves'));
+  const textAt = (path: string) => readFile(join(root, path), 'utf8').catch(() => undefined);
+  /** Makes two hard links of a file, as a move that another process has begun, and starts the same move. */
+  const begin = async (name: string, overwrite: boolean) => {
+    const [from, to] = [`${name} from`, `${name} to`];
+    await writeFile(join(root, from), 'moved');
+    await link(join(root, from), join(root, to));
+    await writeFile(join(root, `${name} newer`), 'newer');
+    const { dev, ino } = await lstat(join(root, from), { bigint: true });
+    await records.add([`${dev}:${ino}`, from, to]);
+    const response = postJson(port, `/rename/${encodeURIComponent(from)}`, { newName: to, overwrite });
+    return { from, to, newer: `${name} newer`, response };
+  };
+  type Move = Awaited<ReturnType<typeof begin>>;
+  const put = (name: 'from' | 'to') => (move: Move) => rename(join(root, move.newer), join(root, move[name]));
+  const remove = (name: 'from' | 'to') => (move: Move) => rm(join(root, move[name]));
+  const cases: readonly {
+    readonly title: string;
+    readonly overwrite: boolean;
+    readonly change: (move: Move) => Promise<unknown>;
+    /** The status, and the content of the source and the destination. */
+    readonly outcome: readonly [number, string | undefined, string | undefined];
+  }[] = [
+    { title: 'untouched', overwrite: false, change: async () => {}, outcome: [200, undefined, 'moved'] },
+    { title: 'replaced to', overwrite: false, change: put('to'), outcome: [409, 'moved', 'newer'] },
+    { title: 'replaced to, overwritten', overwrite: true, change: put('to'), outcome: [200, undefined, 'moved'] },
+    { title: 'replaced from', overwrite: false, change: put('from'), outcome: [409, 'newer', 'moved'] },
+    { title: 'replaced from, overwritten', overwrite: true, change: put('from'), outcome: [200, undefined, 'newer'] },
+    { title: 'removed to', overwrite: true, change: remove('to'), outcome: [200, undefined, 'moved'] },
+    { title: 'removed from', overwrite: true, change: remove('from'), outcome: [404, undefined, 'moved'] },
+  ];
+  const moves = await Promise.all(cases.map(({ title, overwrite }) => begin(title, overwrite)));
+  // The service then waits to find out whether another process is moving the files.
+  for (let responses = 0; responses < 20; responses++)
+    await send(port, `/file/${encodeURIComponent('untouched from')}`);
+  await Promise.all(cases.map(({ change }, index) => change(moves[index] ?? assert.fail())));
+  for (const [index, { title, outcome }] of cases.entries()) {
+    const { from, to, response } = moves[index] ?? assert.fail();
+    const { status, body } = await response;
+    assert.deepEqual([status, await textAt(from), await textAt(to)], outcome, `${title}: ${body.toString()}`);
+  }
+  assert.ok(!existsSync(join(root, '.holdall/moves')));
+  await untilNoTemporaryFiles(root);
 });
 
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
