@@ -116,7 +116,7 @@ describe('Any text as a path, on disk', () => {
       fc.asyncProperty(path, (text) => (last = check(place(), text))),
       tries(t, 8),
     );
-    // A time limit does not wait for the check that it interrupts, whose files the next test would find.
+    // fast-check does not wait for the check that the timeout interrupts, whose files the next test would find.
     await unlessSkipped(() => last);
   });
 
