@@ -1,4 +1,4 @@
-import { isStoreError } from '../model/error.ts';
+import { type ErrorKind, isStoreError } from '../model/error.ts';
 import type { FolderPath } from '../model/path.ts';
 import type { Cancellable, Store } from '../model/store.ts';
 
@@ -21,6 +21,9 @@ async function removeFolders(store: Store, folders: readonly FolderPath[], { sig
   }
 }
 
+/** Errors of a path that has no folder. */
+const ABSENT: ReadonlySet<ErrorKind> = new Set(['not-found', 'wrong-kind', 'invalid-path']);
+
 async function foldersOfEmptyTree(
   store: Store,
   root: FolderPath,
@@ -36,8 +39,8 @@ async function foldersOfEmptyTree(
     }
     return folders;
   } catch (error) {
-    // The restore or move reports what is in the way.
-    if (isStoreError(error, 'not-found') || isStoreError(error, 'wrong-kind')) return [];
+    // The restore or move reports what is in the way. A path of the maximum length is too long for a folder, with its "/".
+    if (isStoreError(error) && ABSENT.has(error.kind)) return [];
     throw error;
   }
 }

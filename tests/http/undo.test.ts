@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from '../access/guarded-service.ts';
-import { memory } from '../contract/backend.ts';
+import { disk, memory } from '../contract/backend.ts';
+import { longPath } from '../contract/bytes.ts';
 import { assertFailure, type HttpResponse, jsonOf, postJson } from './client.ts';
 import { startService } from './service.ts';
+import { maxPathBytesIn, segmentsOf } from './wrong-paths.ts';
 
 const upload = (prefix: string, name: string, content: string) =>
   form([
@@ -115,4 +117,52 @@ describe('POST /-/undo', () => {
       await readOnly.stop();
     }
   });
+});
+
+describe('POST /-/undo for the longest paths on a disk', () => {
+  let service: GuardedService;
+  let limit: number;
+  before(async () => {
+    service = await startGuardedService(disk, { hasJobs: true });
+    service.grant(grant('', PERMISSIONS));
+    limit = maxPathBytesIn(await service.asAnn('/create_folder', json({ path: segmentsOf(4095) })));
+  });
+  after(() => service.stop());
+
+  const SHAPES: Record<string, { readonly path: () => string; readonly hasVersions: boolean }> = {
+    'long names': { path: () => longPath('d1234567', limit), hasVersions: true },
+    // Each folder takes two more bytes among the versions, for which the limit leaves 512.
+    'many folders': { path: () => `${'d1234567/'.repeat(Math.floor(limit / 9) - 1)}b`, hasVersions: false },
+  };
+  for (const [name, { path: pathOf, hasVersions }] of Object.entries(SHAPES)) {
+    it(`undoes changes, or refuses them before anything changes: ${name}`, async () => {
+      const path = pathOf();
+      const [parent, file] = [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1)];
+      const put = (content: string) => service.asAnn('/upload', upload(parent, file, content));
+      await service.plant({ [path]: 'one' });
+      const transfer = { source: path, destination: `${parent}/${file.replaceAll(/./g, 'c')}`, is_folder: false };
+      const requests = {
+        replace: () => put('two'),
+        delete: () => service.asAnn(`/delete/${path}`, { method: 'DELETE' }),
+        'delete its folder': () => service.asAnn(`/delete_folder/${parent}`, { method: 'DELETE' }),
+        'delete all folders': () => service.asAnn('/delete_folder/d1234567', { method: 'DELETE' }),
+        copy: () => service.asAnn('/copy', json(transfer)),
+        move: () => service.asAnn('/move', json(transfer)),
+        rename: () => service.asAnn(`/rename/${path}`, json({ newName: file.replaceAll(/./g, 'z') })),
+        'move all folders': () =>
+          service.asAnn('/move', json({ source: 'd1234567', destination: 'e1234567', is_folder: true })),
+      };
+      for (const [what, request] of Object.entries(requests)) {
+        const response = await request();
+        if (what === 'replace' && !hasVersions) {
+          assert.deepEqual([response.status, jsonOf(response)['code']], [400, 'path-too-long'], what);
+        } else {
+          const { change } = jsonOf(response);
+          const undone = await service.asAnn('/-/undo', json({ change }));
+          assert.equal(undone.status, 200, `${what}: ${response.body.toString()} ${undone.body.toString()}`);
+        }
+        assert.equal((await service.asAnn(`/file/${path}`)).body.toString(), 'one', what);
+      }
+    });
+  }
 });

@@ -1,4 +1,4 @@
-import { jsonOf, postJson } from './client.ts';
+import { type HttpResponse, jsonOf, postJson } from './client.ts';
 
 /** A path that breaks a rule, and the error message. */
 export type WrongPath = readonly [path: string, error: RegExp];
@@ -55,6 +55,11 @@ export function segmentsOf(bytes: number): string {
 
 /** Returns the maximum length of a path in the store of a service. */
 export async function maxPathBytesOf(port: number): Promise<number> {
-  const { error } = jsonOf(await postJson(port, '/create_folder', { path: segmentsOf(4095) }));
+  return maxPathBytesIn(await postJson(port, '/create_folder', { path: segmentsOf(4095) }));
+}
+
+/** Returns the maximum length of a path from the response to a longer one. */
+export function maxPathBytesIn(response: HttpResponse): number {
+  const { error } = jsonOf(response);
   return Number(/The maximum is (\d+)\.$/.exec(String(error))?.[1]);
 }

@@ -20,7 +20,7 @@ export interface TrashNames {
 
 const RECORD_SUFFIX = '.json';
 
-/** Maximum bytes of a record. A path has at most 1,024, which JSON can double. */
+/** Maximum bytes of a record. A path has less than 4,096, which JSON can double. */
 const MAX_RECORD_BYTES = 16 * 1024;
 
 /** Reads what is in the folder `.holdall/trash`. Other programs can have put anything there. */
