@@ -15,6 +15,8 @@ export class Trail {
   #putAwayBy: StoredChange | undefined;
   /** The change that put another folder in its place, where it was empty. Reversing that change brings it back. */
   #displacedBy: StoredChange | undefined;
+  /** The sequence numbers of that change, and of the later steps of its undo: redoing any of them reverses all. */
+  readonly #displacing = new Set<number>();
   #etag: string | undefined;
   /** The paths at which it was, and the IDs that it had in the trash. */
   readonly paths: Set<Path>;
@@ -72,7 +74,9 @@ export class Trail {
       return;
     }
     if (this.#displacedBy) {
-      if (change.undoes === this.#displacedBy.sequence) this.#displacedBy = undefined;
+      if (change.undoes === undefined) return;
+      if (change.undoes === this.#displacedBy.undoes) this.#displacing.add(change.sequence);
+      else if (this.#displacing.has(change.undoes)) this.#displacedBy = undefined;
       return;
     }
     const moved = isMove(type) && from !== undefined ? rebased(this.#path, from, path) : undefined;
@@ -84,7 +88,7 @@ export class Trail {
       const isReplaced = kept !== undefined && (isMove(type) || type === 'folder.copied');
       if (isReplaced || type === 'file.deleted' || type === 'folder.deleted') this.#putAway(change);
       // Only an empty folder is replaced without being kept. Changes until the reversal affect the other folder.
-      else if (type === 'folder.restored' || type === 'folder.moved') this.#displacedBy = change;
+      else if (type === 'folder.restored' || type === 'folder.moved') this.#displace(change);
       else if (path === this.#path) this.#etag = etag;
     }
   }
@@ -92,6 +96,12 @@ export class Trail {
   #moveTo(path: Path): void {
     this.#path = path;
     this.paths.add(path);
+  }
+
+  #displace(change: StoredChange): void {
+    this.#displacedBy = change;
+    this.#displacing.clear();
+    this.#displacing.add(change.sequence);
   }
 
   #putAway(change: StoredChange): void {
