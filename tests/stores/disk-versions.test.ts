@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { link, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { timeOfKeptId } from '../../src/model/kept-ids.ts';
