@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Files that change the process that they run in, or measure it. */
 const OWN_PROCESS: readonly string[] = [
+  'tests/attacks/amplification.test.ts',
   'tests/stores/disk-new-folders.test.ts',
   'tests/thumbnails/loaders.test.ts',
   'tests/thumbnails/memory.test.ts',
