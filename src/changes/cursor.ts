@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 
 /** A position in the log: after the change with this sequence number and time. */
 export interface Position {
@@ -38,7 +38,10 @@ export function encodeCursors(key: Buffer, positions: readonly Position[]): read
 export function decodeCursor(key: Buffer, cursor: string): Position | undefined {
   const encrypted = Buffer.from(cursor, 'base64url');
   if (encrypted.length !== BLOCK_BYTES || encrypted.toString('base64url') !== cursor) {
-    throw new StoreError('invalid-cursor', 'The cursor was not issued by the change feed. Read the folder again.');
+    throw new StoreError(
+      'invalid-cursor',
+      `The cursor ${quoted(cursor)} was not issued by the change feed. Read the folder again.`,
+    );
   }
   const block = createDecipheriv(CIPHER, key, null).setAutoPadding(false).update(encrypted);
   if (block.readUInt32BE(2 * NUMBER_BYTES) !== 0) return undefined;

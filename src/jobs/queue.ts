@@ -4,7 +4,7 @@ import { SERVICE, type Submitter } from '../access/submitter.ts';
 import type { Database } from '../database/database.ts';
 import type { JobsTable } from '../database/tables/jobs.ts';
 import type { Tables } from '../database/tables/tables.ts';
-import { StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 import type { Progress } from '../model/store.ts';
 import type { Job, JobFailure, JobKind } from './job.ts';
 
@@ -488,7 +488,7 @@ function parseCursor(cursor: string): { readonly createdAt: number; readonly id:
   if (createdAt === undefined || id === undefined) {
     throw new StoreError(
       'invalid-cursor',
-      'The cursor was not issued by a list of jobs. List the jobs from the beginning.',
+      `The cursor ${quoted(cursor)} was not issued by a list of jobs. List the jobs from the beginning.`,
     );
   }
   return { createdAt: Number(createdAt), id };

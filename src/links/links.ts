@@ -5,7 +5,7 @@ import type { Policy } from '../access/policy.ts';
 import type { Database } from '../database/database.ts';
 import type { LinksTable } from '../database/tables/links.ts';
 import type { Tables } from '../database/tables/tables.ts';
-import { StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 import { type Link, type LinkPermission, type LinkSettings, linkNotFound } from './link.ts';
 import { isAt, isBehind, LinkFeed, requireUnchanged } from './link-feed.ts';
@@ -301,7 +301,7 @@ function parseCursor(cursor: string): Position {
   if (id !== '') return { createdAt: Number(createdAt), id };
   throw new StoreError(
     'invalid-cursor',
-    'The cursor was not issued by the list of links. List them from the beginning.',
+    `The cursor ${quoted(cursor)} was not issued by the list of links. List them from the beginning.`,
   );
 }
 

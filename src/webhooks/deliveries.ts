@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Position } from '../changes/cursor.ts';
 import type { Database } from '../database/database.ts';
 import type { WebhookDeliveriesTable } from '../database/tables/webhooks.ts';
-import { StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 import { type Attempt, type Delivery, deliveryNotFound } from './webhook.ts';
 import { WEBHOOKS_TOPIC } from './webhooks.ts';
 
@@ -263,6 +263,6 @@ function toDelivery(row: Selectable<WebhookDeliveriesTable>): Delivery {
 
 function parseCursor(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  const message = 'The cursor was not issued by a list of deliveries. List them from the beginning.';
+  const message = `The cursor ${quoted(cursor)} was not issued by a list of deliveries. List them from the beginning.`;
   throw new StoreError('invalid-cursor', message);
 }

@@ -9,6 +9,7 @@ import { HttpError } from '../errors.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { prefersPage } from '../page/listing-page.ts';
 import { finderOf, parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
+import { parseComplete } from '../uploads/ietf.ts';
 import { confirmModified, discardRest, lengthOf, RequestBody } from '../uploads/requests.ts';
 import { requireClutterAllowed } from './clutter.ts';
 import { bothOf, requireIf, requireParent } from './conditions.ts';
@@ -97,6 +98,12 @@ async function receive(context: DavContext): Promise<{ readonly file: FileEntry;
   if (headers['content-range'] !== undefined) {
     // RFC 9110, section 14.5.
     throw new HttpError('invalid-header', 'PUT stores a whole file. Send the request without Content-Range.');
+  }
+  if (parseComplete(headers) === false) {
+    throw new HttpError(
+      'invalid-header',
+      'WebDAV stores a whole file. Send the request without "Upload-Complete: ?0".',
+    );
   }
   const { file } = target;
   if (file === undefined)

@@ -177,7 +177,7 @@ function parseBody(body: Buffer): Pick<Lock, 'scope' | 'owner'> {
 /** Returns the seconds of the first timeout that a client prefers and the service knows (RFC 4918, section 10.7). */
 function parseTimeout(header: string | undefined): number {
   for (const preference of header?.split(',') ?? []) {
-    const [, seconds] = /^second-(\d{1,10})$/i.exec(preference.trim()) ?? [];
+    const [, seconds] = /^second-(\d+)$/i.exec(preference.trim()) ?? [];
     if (seconds !== undefined) return Math.max(1, Math.min(Number(seconds), MAX_TIMEOUT_SECONDS));
     if (/^infinite$/i.test(preference.trim())) return MAX_TIMEOUT_SECONDS;
   }

@@ -37,7 +37,7 @@ export async function mkcol(context: DavContext): Promise<FastifyReply> {
 export async function remove(context: DavContext): Promise<FastifyReply> {
   const { files, target, request, reply } = context;
   if (target.folder === ROOT) throw new DavError(403, "The root can't be deleted.");
-  const depth = context.header('depth')?.toLowerCase() ?? 'infinity';
+  const depth = context.depth('infinity', '0', '1');
   const entry = await findDeleted(context);
   if (entry.kind === 'folder' && depth !== 'infinity') {
     throw new DavError(400, 'A folder is deleted with everything in it. Send Depth: infinity, or no Depth.');
@@ -192,11 +192,14 @@ function requireSeparate({ environment, request }: DavContext, from: FilePath | 
   throw new DavError(403, `${quoted(from)} and ${quoted(pathOf(to))} are the same, or one of them contains the other.`);
 }
 
-/** Returns the destination. Throws 400 without the header, and 502 for another server (RFC 4918, section 9.8.5). */
+/** Returns the destination. Throws 400 without a URL, and 502 for another server (RFC 4918, section 9.8.5). */
 function destinationOf(context: DavContext): Target {
   const { environment, request } = context;
   const header = context.header('destination');
   if (header === undefined || header === '') throw new DavError(400, 'The request has no header Destination.');
+  if (!isUrl(header)) {
+    throw new DavError(400, `The header Destination is ${quoted(header)}. Send an absolute URL or an absolute path.`);
+  }
   const target = environment.urls.parse(header, request);
   if (target) {
     if (target.folder === ROOT) throw new DavError(403, "The root can't be replaced.");
@@ -207,6 +210,9 @@ function destinationOf(context: DavContext): Target {
     `The Destination ${quoted(header)} is not a WebDAV URL of this service. Behind a reverse proxy, set PUBLIC_URL to the URL that clients use.`,
   );
 }
+
+/** Returns whether a text is an absolute URL, an absolute path, or a URL without its scheme. */
+const isUrl = (text: string) => text.startsWith('/') || (/^[a-z][a-z\d+.-]*:\/\//i.test(text) && URL.canParse(text));
 
 function parseOverwrite(header: string | undefined): boolean {
   const text = header?.toUpperCase() ?? 'T';

@@ -91,13 +91,13 @@ export class DavUrls {
 
   /**
    * Returns the target of an absolute URL or of an absolute path. Returns undefined for a URL of another server, and for a path
-   * outside of WebDAV.
+   * outside of WebDAV. Throws 400 for a path that is not valid.
    */
   parse(text: string, { host }: Pick<FastifyRequest, 'host'>): Target | undefined {
     const path = this.#ownPath(text, host);
-    if (path === undefined || /[?#]/.test(path)) return undefined;
-    const prefix = this.#paths.find((each) => path === each || path.startsWith(`${each}/`));
-    if (prefix === undefined) return undefined;
+    const prefix = this.#paths.find((each) => path === each || path?.startsWith(`${each}/`));
+    if (path === undefined || prefix === undefined) return undefined;
+    if (/[?#]/.test(path)) throw new DavError(400, `The URL path ${quoted(path)} has a query or a fragment.`);
     return parseTarget(decode(path.slice(prefix.length + 1)));
   }
 

@@ -78,7 +78,7 @@ export class IetfUploads {
   async append(request: FastifyRequest, reply: FastifyReply, upload: Upload): Promise<StoredUpload | undefined> {
     const { raw, headers } = request;
     if (headers['content-type'] !== PARTIAL_TYPE) throw wrongType(headers, PARTIAL_TYPE);
-    const offset = parseInteger(headers['upload-offset']);
+    const offset = parseInteger(headers, 'Upload-Offset');
     if (offset === undefined) throw invalidField(headers, 'Upload-Offset', '0');
     return this.#receive(request, reply, { upload, addition: parseAddition(raw, { offset }) });
   }
@@ -151,7 +151,7 @@ export function isIetfRequest({ headers, method }: IncomingMessage): boolean {
  * Throws `invalid-header`.
  */
 export function parseUpgrade(request: IncomingMessage): Addition | undefined {
-  const isComplete = parseBoolean(request.headers['upload-complete']);
+  const isComplete = parseComplete(request.headers);
   if (isComplete === undefined || (isComplete && !isWorthResuming(request))) return undefined;
   return parseAddition(request, { offset: 0 });
 }
@@ -165,7 +165,7 @@ function isWorthResuming(request: IncomingMessage): boolean {
 /** Returns what a request adds at an offset. Throws `invalid-header`. */
 export function parseAddition(request: IncomingMessage, { offset }: Pick<Addition, 'offset'>): Addition {
   const { headers } = request;
-  const isComplete = parseBoolean(headers['upload-complete']);
+  const isComplete = parseComplete(headers);
   if (isComplete === undefined) throw invalidField(headers, 'Upload-Complete', '?1');
   if (headers['repr-digest'] !== undefined) {
     throw new HttpError(
@@ -192,7 +192,7 @@ function sizeOf(
   request: IncomingMessage,
   { offset, isComplete }: { readonly offset: number; readonly isComplete: boolean },
 ): number | undefined {
-  const declared = parseInteger(request.headers['upload-length']);
+  const declared = parseInteger(request.headers, 'Upload-Length');
   const length = isComplete ? lengthOf(request) : undefined;
   if (length === undefined) return declared;
   if (declared === undefined || declared === offset + length) return offset + length;
@@ -226,16 +226,25 @@ export function formatLimits(maxSize: number | undefined, upload?: Pick<Upload, 
 
 const secondsUntil = (time: Date) => Math.floor((time.getTime() - Date.now()) / 1000);
 
-/** Returns a boolean of a structured field (RFC 9651, section 3.3.6), without its parameters; undefined for other values. */
-function parseBoolean(header: string | string[] | undefined): boolean | undefined {
-  const digit = /^ *\?(?<digit>[01]) *(?:;.*)?$/.exec(header?.toString() ?? '')?.groups?.['digit'];
-  return digit === undefined ? undefined : digit === '1';
+/**
+ * Returns whether the request says that its content is the last part; undefined without the header. Throws `invalid-header` for
+ * any other value than a boolean (RFC 9651, section 3.3.6): a part of a file would otherwise be stored as the whole.
+ */
+export function parseComplete(headers: IncomingHttpHeaders): boolean | undefined {
+  const text = headers['upload-complete']?.toString();
+  if (text === undefined) return undefined;
+  const { digit } = /^ *\?(?<digit>[01]) *(?:;.*)?$/.exec(text)?.groups ?? {};
+  if (digit === undefined) throw invalidField(headers, 'Upload-Complete', '?1');
+  return digit === '1';
 }
 
 const formatBoolean = (value: boolean) => (value ? '?1' : '?0');
 
-/** Returns a number of bytes of a structured field (RFC 9651, section 3.3.1); undefined for other values. */
-function parseInteger(header: string | string[] | undefined): number | undefined {
-  const digits = /^ *(?<digits>\d{1,15}) *(?:;.*)?$/.exec(header?.toString() ?? '')?.groups?.['digits'];
-  return digits === undefined ? undefined : Number(digits);
+/** Returns an integer of a structured field, without its parameters; undefined without the header. Throws `invalid-header`. */
+function parseInteger(headers: IncomingHttpHeaders, name: string): number | undefined {
+  const text = headers[name.toLowerCase()]?.toString();
+  if (text === undefined) return undefined;
+  const { digits } = /^ *(?<digits>\d{1,15}) *(?:;.*)?$/.exec(text)?.groups ?? {};
+  if (digits === undefined) throw invalidField(headers, name, '0');
+  return Number(digits);
 }

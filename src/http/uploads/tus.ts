@@ -136,9 +136,10 @@ function destinationOf(metadata: ReadonlyMap<string, string>): FilePath {
 
 /** Returns the size of an upload; undefined if the client defers it. Throws `invalid-header`. */
 function parseLength(headers: IncomingHttpHeaders): number | undefined {
-  const isDeferred = headers['upload-defer-length'] !== undefined;
-  if (isDeferred && headers['upload-defer-length'] !== '1') {
-    throw new HttpError('invalid-header', 'The header Upload-Defer-Length must be "1".');
+  const deferred = headers['upload-defer-length']?.toString();
+  const isDeferred = deferred !== undefined;
+  if (isDeferred && deferred !== '1') {
+    throw new HttpError('invalid-header', `The header Upload-Defer-Length is ${quoted(deferred)}. Send "1".`);
   }
   const length = parseCount('Upload-Length', headers['upload-length']?.toString());
   if (isDeferred === (length === undefined)) return length;
