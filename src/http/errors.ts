@@ -128,9 +128,19 @@ function describeValidation({ validation, validationContext }: FastifyError): st
   // A choice of values is a schema for each of them.
   const values = mistakes.flatMap(({ keyword, params }) => (keyword === 'const' ? [params['allowedValue']] : []));
   const rule = values.length > 0 ? `must be ${values.map(toJson).join(' or ')}` : (mistake.message ?? 'is not valid');
+  if (validationContext === 'querystring' && isRepeated(mistakes)) {
+    return `The query has ${quoted(field)} more than once. Send it once.`;
+  }
   if (field === '') return mistake.keyword === 'type' ? `The ${part} must be a JSON object.` : `The ${part} ${rule}.`;
   const value = 'data' in mistake ? toJson(mistake.data) : '';
   return `The field ${quoted(field)} of the ${part} ${rule}, but is ${value.length > 100 ? `${value.slice(0, 100)}…` : value}.`;
+}
+
+/** Returns whether a query parameter that is not a list has several values. */
+function isRepeated(mistakes: NonNullable<FastifyError['validation']>): boolean {
+  return mistakes.every(
+    (mistake) => 'data' in mistake && Array.isArray(mistake.data) && mistake.keyword !== 'maxItems',
+  );
 }
 
 const toJson = (value: unknown) => JSON.stringify(value) ?? '';

@@ -151,3 +151,37 @@ describe('A header with a value that is not valid', () => {
     }
   });
 });
+
+describe('A query parameter that is sent twice', () => {
+  it('is a 400 that names it, in every operation, unless it is a list', async (t) => {
+    const { port, stop } = await startService(memory, { hasJobs: true });
+    t.after(stop);
+    const { paths } = jsonOf(await send(port, '/-/openapi.json')) as {
+      paths: Record<
+        string,
+        Record<string, { parameters?: readonly { in: string; name: string; required?: boolean }[] }>
+      >;
+    };
+    // Without it, an upload is one by tus, whose version comes first.
+    const headers = { 'upload-complete': '?0' };
+    const LISTS = ['get / name', 'get /{path} name'];
+    const tried: string[] = [];
+    for (const [path, operations] of Object.entries(paths)) {
+      for (const [method, { parameters = [] }] of Object.entries(operations)) {
+        const query = parameters.filter((parameter) => parameter.in === 'query');
+        for (const { name } of query) {
+          const operation = `${method} ${path} ${name}`;
+          if (LISTS.includes(operation) || method === 'head') continue;
+          tried.push(operation);
+          const more = query.filter((each) => each.required && each.name !== name).map((each) => `&${each.name}=320`);
+          const target = `${path.replaceAll(/\{\w+\}/g, 'x')}?${name}=1&${name}=2${more.join('')}`;
+          const response = await send(port, target, { method: method.toUpperCase(), headers });
+          const message = `${operation}: ${response.status} ${response.body.toString()}`;
+          assert.equal(response.status, 400, message);
+          assert.match(response.body.toString(), new RegExp(`"${name}\\\\" more than once`), message);
+        }
+      }
+    }
+    assert.ok(tried.length > 30, String(tried.length));
+  });
+});
