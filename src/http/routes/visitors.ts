@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { describeForVisitor } from '../../links/descriptions.ts';
 import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
 import { HttpError } from '../errors.ts';
-import { unknownRoute } from '../failures.ts';
+import { sendFailure, unknownRoute } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { relativeTo } from '../headers.ts';
 import { LinkPassword, VisitorLinkResponse } from '../link-schemas.ts';
@@ -19,7 +19,10 @@ export function visitorRoutes(app: App, service: Service, { sessions }: LinkServ
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) =>
     done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
-  app.setErrorHandler((error, request, reply) => sendListingFailure(service, error, request, reply));
+  // Browsers show the response to the form.
+  app.setErrorHandler((error, request, reply) =>
+    request.method === 'POST' ? sendListingFailure(service, error, request, reply) : sendFailure(error, request, reply),
+  );
 
   app.get(
     '/-/link',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ERROR_CODES } from '../../../src/http/error-codes.ts';
 import { disk, memory } from '../../contract/backend.ts';
-import { dereference } from '../../fuzz/document.ts';
+import { dereference, readDocument } from '../../fuzz/document.ts';
 import { jsonOf, send } from '../client.ts';
-import { serviceForSuite, type TestService } from '../service.ts';
+import { serviceForSuite, startService, type TestService } from '../service.ts';
 
 // Only the disk has signed URLs of the service, and so the route `/-/signed/`.
 for (const backend of [memory, disk]) {
@@ -182,3 +182,17 @@ for (const backend of [memory, disk]) {
     });
   });
 }
+
+it('OpenAPI document: declares the errors that clients get that prefer HTML', async (t) => {
+  const { port, stop } = await startService(memory, { hasJobs: true });
+  t.after(stop);
+  const document = await readDocument(port);
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const operation of Object.keys(operations)) {
+      const method = operation.toUpperCase();
+      const target = path.replace(/\{\w+\}/, 'x');
+      const response = await send(port, target, { method, headers: { accept: 'text/html' } });
+      assert.doesNotThrow(() => document.assertDeclared(method, target, response), `${method} ${target}`);
+    }
+  }
+});
