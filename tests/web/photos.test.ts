@@ -133,6 +133,18 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
   await becomes(() => page.locator('mark').allTextContents(), ['not']);
 });
 
+it('The focus returns from the viewer to a photo that another row shows now, as after full screen', async (t) => {
+  const { page } = await openSite(t, { files: await album() });
+  await row(page, 'f.jpg').click();
+  const clicked = await page.evaluateHandle(() => document.activeElement);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').locator('.picture.loaded').waitFor();
+  await page.setViewportSize({ width: 320, height: 700 });
+  await becomes(() => clicked.evaluate((element) => element?.isConnected), false);
+  await page.keyboard.press('Escape');
+  await waitForFocus(page, 'f.jpg');
+});
+
 it('A large folder of photos is sorted once, when the dates of all photos are known', IN_FULL_FORM_ONLY, async (t) => {
   const create = { width: 30, height: 20, channels: 3, background: '#468' } as const;
   const plain = await sharp({ create }).jpeg().toBuffer();

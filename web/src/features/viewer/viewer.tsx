@@ -201,12 +201,23 @@ function useFocusOfLastFile(path: string): void {
   lastPath.current = path;
   useLayoutEffect(
     () => () => {
-      if (folder.indexOf(lastPath.current) < 0) return;
-      folder.focused.value = lastPath.current;
-      if (selection.count.peek() === 1) selection.only(lastPath.current);
+      const last = lastPath.current;
+      if (folder.indexOf(last) < 0) return;
+      folder.focused.value = last;
+      if (selection.count.peek() === 1) selection.only(last);
+      queueMicrotask(() => focusNewElement(last));
     },
     [],
   );
+}
+
+/**
+ * Focuses the element of an entry if the focus was lost: the one that had the focus was replaced, for example because full
+ * screen changed the number of columns.
+ */
+function focusNewElement(path: string): void {
+  if (document.activeElement !== document.body) return;
+  document.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)?.focus({ preventScroll: true });
 }
 
 /** Passes keys to the dialog if the focused element was removed, such as a button of the previous file. */
