@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import type { Position } from '../changes/cursor.ts';
 import type { Database } from '../database/database.ts';
@@ -56,10 +56,16 @@ export class Deliveries {
       if (!moved) return false;
       if (messages.length > 0) {
         const times = { queued_at: now, next_attempt_at: now, created_at: now };
-        const rows = messages.map((message) => ({ ...message, ...times, id: createId(), webhook_id: webhook }));
+        const rows = messages.map((message) => ({
+          ...message,
+          ...times,
+          id: idOf(webhook, message),
+          webhook_id: webhook,
+        }));
         await db
           .insertInto('webhook_deliveries')
           .values(rows.map((row) => ({ ...row, status: 'pending' as const })))
+          .onConflict((conflict) => conflict.column('id').doNothing())
           .execute();
       }
       return true;
@@ -227,6 +233,9 @@ export class Deliveries {
 
 /** Returns the ID of a new message. */
 export const createId = () => `msg_${randomUUID().replaceAll('-', '')}`;
+
+/** Returns the ID of the message of a change. It is the same if the change becomes a message again in a restored database. */
+const idOf = (webhook: string, { body }: Message) => `msg_${hash('sha256', `${webhook} ${body}`).slice(0, 32)}`;
 
 function toColumns({ time, durationMs, response, error }: Attempt) {
   return {

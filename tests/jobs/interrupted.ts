@@ -193,7 +193,7 @@ async function runCase(
       await first;
     }
     await place.expireLeases?.();
-    const { later, isDeletedLater = false, kept = OLD_TEXTS, fails = false } = scenario;
+    const { later, isDeletedLater = false, kept = OLD_TEXTS } = scenario;
     const isLaterRemoved = isTaken && kept.length === 0 && !isDeletedLater;
     const expectedTexts = new Set([...kept, ...(hasLater && !isLaterRemoved ? Object.values(later) : [])]);
     if (hasLater && !isDeletedLater && !isTaken) {
@@ -201,7 +201,7 @@ async function runCase(
       for (const [path, text] of Object.entries(later)) assert.equal(tree[path], text, path);
     }
     if (!hasLater) {
-      const mayFail = fails && isStoreError(second) && second.code === 'job-outdated';
+      const mayFail = interruption === 'outage' && isStoreError(second) && second.code === 'job-outdated';
       assert.ok(second === undefined || mayFail, String(second));
       // The work of an attempt that failed is undone.
       const { tree, trash } = second === undefined ? expected : initial;
