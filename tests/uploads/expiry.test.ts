@@ -8,11 +8,12 @@ import { SERVICE } from '../../src/access/submitter.ts';
 import { ExpiryClock } from '../../src/jobs/expiry-clock.ts';
 import type { JobContext } from '../../src/jobs/job.ts';
 import { isPlausibleTime } from '../../src/model/clock.ts';
+import { StoreError } from '../../src/model/error.ts';
 import { createUploadExpiry, createUploads } from '../../src/server/uploads.ts';
 import type { NewUpload } from '../../src/uploads/uploads.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { disk } from '../contract/backend.ts';
-import { file, ofKind } from '../contract/bytes.ts';
+import { file, ofKind, textOf } from '../contract/bytes.ts';
 import { startDatabase } from './database-uploads.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -40,6 +41,44 @@ describe('The expiry of uploads', () => {
     assert.deepEqual(await expireIn(DAYS + 31), { count: 0, orphaned: 0 });
     assert.equal(await (await store.openUpload(id)).append(Readable.from([Buffer.from('a')])), 1);
   });
+});
+
+describe('The expiry of uploads, if the store or the database fails at a step', () => {
+  const fail = async () => {
+    throw new StoreError('store-unreachable', 'The store is unreachable.');
+  };
+  const STEPS: Readonly<Record<string, (t: TestContext, opened: Awaited<ReturnType<typeof open>>) => void>> = {
+    'before the content': (t, { contents }) => void t.mock.method(contents, 'openUpload', fail, { times: 1 }),
+    'at the content'(t, { contents }) {
+      const { openUpload } = contents;
+      const openFailing = async (id: string) => {
+        const content = await openUpload(id);
+        t.mock.method(content, 'remove', fail, { times: 1 });
+        return content;
+      };
+      // The first upload has no content.
+      t.mock.method(contents, 'openUpload', openFailing, { times: 2 });
+    },
+    'after the content': (t, { table }) => void t.mock.method(table, 'remove', fail, { times: 1 }),
+  };
+  for (const [step, failAt] of Object.entries(STEPS)) {
+    it(`completes later what failed ${step}, and removes no file that an upload became`, async (t) => {
+      const opened = await open(t);
+      const { store, contents, table, begin, expireIn } = opened;
+      const [finished, ...unfinished] = [await begin(), await begin(), await begin()];
+      await (await store.openUpload(finished)).append(Readable.from([Buffer.from('text')]));
+      // A restored database still has the upload.
+      await (await store.openUpload(finished)).commit(file('a'), { type: 'text/x-a' });
+      failAt(t, opened);
+      await assert.rejects(expireIn(DAYS + 1), ofKind('unavailable'));
+      await expireIn(DAYS + 1);
+      for (const id of [finished, ...unfinished]) {
+        await assert.rejects(contents.openUpload(id), ofKind('not-found'));
+        assert.equal(await table.has(id), false);
+      }
+      assert.equal(await textOf(opened.files, 'a'), 'text');
+    });
+  }
 });
 
 describe('The uploads of a removed user', () => {
@@ -142,7 +181,8 @@ async function open(t: TestContext) {
     const { run } = createUploadExpiry({ uploads, store, days: DAYS, clock, logger });
     return run({}, CONTEXT);
   };
-  return { store, database, table: uploads.table, begin, expireIn };
+  const { table, contents } = uploads;
+  return { store, files: opened.store, database, table, contents, begin, expireIn };
 }
 
 const CONTEXT: JobContext = {
