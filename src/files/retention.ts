@@ -72,13 +72,14 @@ export class Retention {
       return;
     }
     if (onlyToTrash) throw noTrash();
-    const { before } = options;
+    const { before, identity } = options;
     if (!permanent && !this.#trash && !this.#keepsVersions) return remove(options);
     try {
       await remove(options);
     } catch (error) {
-      // The versions remain if the first attempt was interrupted after it had removed the file.
-      if (permanent && isStoreError(error, 'not-found')) await this.#store.purgeVersions?.(path, { before });
+      // The versions remain if the first attempt was interrupted after it had removed the file. Others belong to another item.
+      const areOwn = identity === undefined || before !== undefined;
+      if (permanent && areOwn && isStoreError(error, 'not-found')) await this.#store.purgeVersions?.(path, { before });
       throw error;
     }
     await this.#store.purgeVersions?.(path, { before });

@@ -53,16 +53,18 @@ export function createFolderKinds(filesOf: FilesOfSubmitter, targets: Targets): 
       withChange(async (onRecorded) => {
         const folder = parseFolder(source);
         const files = filesOf(submitter, onRecorded);
-        const { isSourceGone, before } = await targets.scopeOf({ source: folder }, { ...attempt, isResumed });
+        const { isSourceGone, identity, before } = await targets.scopeOf({ source: folder }, { ...attempt, isResumed });
         if (isSourceGone && (await files.folderExists(folder))) {
           if (!isResumed) throw jobOutdated(folder);
           // The last attempt deleted it, and other clients created another one.
           return {};
         }
-        await files.deleteFolder(folder, { permanent, before, signal, onProgress }).catch((error: unknown) => {
-          // The last attempt deleted it, but ended before that was stored.
-          if (!isResumed || !isStoreError(error, 'not-found')) throw error;
-        });
+        await files
+          .deleteFolder(folder, { permanent, before, identity, signal, onProgress })
+          .catch((error: unknown) => {
+            // The last attempt deleted it, but ended before that was stored.
+            if (!isResumed || !isStoreError(error, 'not-found')) throw error;
+          });
         return {};
       }),
     confirm: ({ source, permanent = false }, submitter) =>

@@ -24,6 +24,8 @@ export interface Scope {
   readonly isSourceGone: boolean;
   /** Whether the destination was created, replaced or removed after the job was created. */
   readonly isDestinationChanged: boolean;
+  /** The identity of the source when the job was created. */
+  readonly identity?: string | undefined;
   /** The time from which content belongs to later changes: see `Bounded`. */
   readonly before: Date | undefined;
 }
@@ -81,6 +83,7 @@ export class Targets {
     return {
       isSourceGone: (await identify(source)) !== known.source,
       isDestinationChanged: (await identify(destination)) !== known.destination,
+      identity: known.source,
       before,
     };
   }

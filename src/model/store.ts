@@ -149,6 +149,8 @@ export interface Bounded {
    * exact. They can leave everything alone, and throw `job-outdated`.
    */
   readonly before?: Date | undefined;
+  /** Acts only on the item with this identity. Otherwise `not-found`, and nothing changes. Without `identify`, it has no effect. */
+  readonly identity?: string | undefined;
 }
 
 export interface Undoing {

@@ -5,7 +5,7 @@ import { pageOf } from '../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, MAX_KEY_BYTES } from '../model/path.ts';
 import { resolveRange } from '../model/range.ts';
 import type { Content, Keep, Replacing, Store } from '../model/store.ts';
-import { requireCondition, requireEtag, requireSize } from '../model/store-errors.ts';
+import { notFound, requireCondition, requireEtag, requireSize } from '../model/store-errors.ts';
 import { BufferedContent } from '../streams/bodies.ts';
 import { limitPaths } from './layers/limit-paths.ts';
 import { MemoryTrash, MemoryVersions } from './memory-kept.ts';
@@ -33,6 +33,10 @@ export function createMemoryStore(): Store {
     replace,
     onReplace: keepWith(keep),
   });
+
+  const requireIdentity = (path: FilePath | FolderPath, identity: string | undefined) => {
+    if (identity !== undefined && tree.identify(path) !== identity) throw notFound(path);
+  };
 
   const store: Store = {
     async list(folder, options = {}) {
@@ -72,7 +76,10 @@ export function createMemoryStore(): Store {
     async move(from, to, options) {
       tree.move(from, to, replacing(options));
     },
-    removeTree: async (folder) => tree.removeTree(folder),
+    async removeTree(folder, { identity } = {}) {
+      requireIdentity(folder, identity);
+      tree.removeTree(folder);
+    },
     async copyFolder(from, to, { signal, ...options }) {
       signal?.throwIfAborted();
       tree.copyFolder(from, to, replacing(options));
@@ -82,8 +89,9 @@ export function createMemoryStore(): Store {
       tree.moveFolder(from, to, replacing(options));
     },
 
-    async moveToTrash(path, { id, user, ifMatch, signal }) {
+    async moveToTrash(path, { id, user, ifMatch, identity, signal }) {
       signal?.throwIfAborted();
+      requireIdentity(path, identity);
       if (!isFolder(path)) requireEtag(tree.get(path).entry, ifMatch);
       return trash.add(path, { id, user });
     },

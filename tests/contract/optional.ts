@@ -239,6 +239,24 @@ function membersContract(backend: Backend): void {
       assert.ok(!seen.has(undefined));
     });
 
+    ofMember('identify', 'limits a delete to the folder with an identity', async (identify) => {
+      await plant(store, { 'f/': null, 'f/a': 'old' });
+      const identity = await identify(folder('f'));
+      await store.moveFolder?.(folder('f'), folder('g'), keep);
+      const other = { 'f/': null, 'f/a': 'new', 'f/g/': null };
+      await plant(store, other);
+      for (const path of [folder('f'), folder('missing')]) {
+        await assert.rejects(async () => store.removeTree?.(path, { identity }), ofKind('not-found'));
+        await assert.rejects(async () => store.moveToTrash?.(path, { id: newKeptId(), identity }), ofKind('not-found'));
+      }
+      assert.deepEqual(await treeOf(store), { ...other, 'g/': null, 'g/a': 'old' });
+      assert.deepEqual((await store.listTrash?.())?.items, []);
+      await store.removeTree?.(folder('g'), { identity });
+      assert.deepEqual(await treeOf(store), other);
+      await store.moveToTrash?.(folder('f'), { id: newKeptId(), identity: await identify(folder('f')) });
+      assert.deepEqual(await treeOf(store), {});
+    });
+
     ofMember('identify', 'tells a copy from its source', async (identify) => {
       await plant(store, { 'f/': null, 'f/a': 'a' });
       await store.copyFolder?.(folder('f'), folder('g'), keep);

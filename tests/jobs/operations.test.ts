@@ -105,6 +105,22 @@ describe('A job that is resumed after its last step', () => {
     await assert.rejects(run(COPY, { isResumed: false }), { code: direct.code, message: direct.message });
   });
 
+  for (const permanent of [false, true]) {
+    it(`deletes no folder that takes its path at that moment, ${permanent ? 'permanently' : 'to the trash'}`, async () => {
+      const { identify } = store;
+      const remove: Operation = { action: 'delete folder', from: folder('a'), permanent };
+      target = { source: await identify?.(folder('a')) };
+      store.identify = async (path) => {
+        const found = await identify?.(path);
+        await store.removeTree?.(folder('a'));
+        await plant(store, { 'a/x': 'of another client' });
+        return found;
+      };
+      await run(remove, { isResumed: true });
+      assert.deepEqual(await treeOf(store), { 'a/': null, 'a/x': 'of another client' });
+    });
+  }
+
   it('recognises that it has moved, renamed or deleted the folder', async () => {
     await runTwice({ action: 'move folder', from: folder('a'), to: folder('b'), replace: false });
     await runTwice({ action: 'rename folder', from: folder('b'), to: folder('c'), replace: false });

@@ -25,6 +25,7 @@ import {
 import { findFolder, inParent, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
+import { hasIdentity } from './identity.ts';
 import { otherFileSystem, requireNoMounts } from './mount-points.ts';
 import { groupOfNewItems } from './permissions.ts';
 import { type DiskLog, isNameInUse } from './recovery.ts';
@@ -108,7 +109,7 @@ export class DiskFolderOperations {
 
   async removeTree(
     folder: FolderPath,
-    { before, signal, onProgress }: Bounded & Reporting & Cancellable = {},
+    { before, identity, signal, onProgress }: Bounded & Reporting & Cancellable = {},
   ): Promise<void> {
     signal?.throwIfAborted();
     await inParent(this.#root, folder, async (parent) => {
@@ -116,14 +117,14 @@ export class DiskFolderOperations {
       // Before the folder leaves its path, so that what arrived is never missing, also if the process is killed.
       if (before) await requireNoArrivals(parent.at(nameOf(folder)), { path: folder, before, signal });
       let moved = await this.#temporary.name();
-      await using _note = await this.#renameFolder(parent, folder, moved).then(
+      await using _note = await this.#renameFolder(parent, folder, moved, identity).then(
         () => undefined,
         async (error: unknown) => {
           if (!isStoreError(error, 'other-file-system')) throw error;
           const name = newStagingName();
           const note = await this.#temporary.noteHidden(join(parent.absolute, name));
           moved = parent.at(name);
-          await this.#renameFolder(parent, folder, moved);
+          await this.#renameFolder(parent, folder, moved, identity);
           return note;
         },
       );
@@ -138,12 +139,15 @@ export class DiskFolderOperations {
   /** Fulfils the contract of `Store.moveToTrash` for a folder. */
   async moveToTrash(
     folder: FolderPath,
-    { id, user, signal }: { id: KeptId; user?: string | undefined } & Cancellable,
+    { id, user, identity, signal }: { id: KeptId; user?: string | undefined } & Bounded & Cancellable,
   ): Promise<TrashedItem> {
     signal?.throwIfAborted();
     return inParent(this.#root, folder, async (parent) => {
       await requireFolderAt(parent.at(nameOf(folder)), folder);
-      return this.#trash.receive(folder, parent, { id, user }, (moved) => requireFolder(moved, folder));
+      return this.#trash.receive(folder, parent, { id, user }, (moved) => {
+        requireFolder(moved, folder);
+        if (!hasIdentity(moved, identity)) throw notFound(folder);
+      });
     });
   }
 
@@ -302,8 +306,8 @@ export class DiskFolderOperations {
     };
   }
 
-  /** Renames a folder to the absolute path `moved`. Throws `not-found` if it is not a folder. */
-  async #renameFolder(parent: Folder, folder: FolderPath, moved: string): Promise<void> {
+  /** Renames a folder to the absolute path `moved`. Throws `not-found` if it is not a folder, or has another identity. */
+  async #renameFolder(parent: Folder, folder: FolderPath, moved: string, identity?: string): Promise<void> {
     const source = parent.at(nameOf(folder));
     await requireFolderAt(source, folder);
     try {
@@ -312,9 +316,12 @@ export class DiskFolderOperations {
     } catch (error) {
       throw toStoreError(error, folder);
     }
-    if ((await lstat(moved)).isDirectory()) return;
-    // Another program replaced the folder by a file or link before the rename.
-    await this.#temporary.recovery.restoreFile(moved, source, folder);
+    const stats = await lstat(moved, { bigint: true });
+    if (stats.isDirectory() && hasIdentity(stats, identity)) return;
+    // Another program replaced the folder before the rename.
+    const { recovery } = this.#temporary;
+    if (stats.isDirectory()) await recovery.returnFolder(moved, source, folder);
+    else await recovery.restoreFile(moved, source, folder);
     throw notFound(folder);
   }
 

@@ -22,3 +22,7 @@ export async function identify(root: Root, path: FilePath | FolderPath): Promise
  */
 export const identityOf = ({ ino, birthtimeNs }: BigIntStats): string | undefined =>
   birthtimeNs === 0n ? undefined : `${ino.toString(36)}-${birthtimeNs.toString(36)}`;
+
+/** Returns whether an item has an identity, or none is required. */
+export const hasIdentity = (stats: BigIntStats, identity: string | undefined): boolean =>
+  identity === undefined || identityOf(stats) === identity;
