@@ -3,6 +3,7 @@ import { after, before } from 'node:test';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Store } from '../../src/model/store.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
 import { errorResponse, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
@@ -20,7 +21,7 @@ after(() => bucket.remove());
 
 testInterruptedJobs('s3', {
   interruptions: ['killed', 'outage', 'suspended'],
-  concurrency: 8,
+  concurrency: CONCURRENT_TESTS,
   oneOf: 12,
   takesNewContent: false,
   async create() {

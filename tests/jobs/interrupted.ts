@@ -79,7 +79,7 @@ export interface Place {
 export interface InterruptedOptions {
   readonly create: () => Promise<Place>;
   readonly interruptions: readonly Interruption[];
-  /** Jobs at a time. */
+  /** Kinds of jobs at a time, and jobs of each. */
   readonly concurrency: number;
   /** In the short form, one of so many cases is tested. */
   readonly oneOf: number;
@@ -100,7 +100,7 @@ export function testInterruptedJobs(
   name: string,
   { create, interruptions, concurrency, oneOf, takesNewContent }: InterruptedOptions,
 ): void {
-  describe(`A job that is interrupted at any step: ${name}`, () => {
+  describe(`A job that is interrupted at any step: ${name}`, { concurrency }, () => {
     for (const scenario of SCENARIOS) {
       it(`${scenario.name} completely, and nothing of another client`, async () => {
         const { steps, state } = await countSteps(scenario, create);
