@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
   settings: ['model', 'system.ts'],
   checks: ['concurrency', 'files', 'model'],
-  changes: ['concurrency', 'database', 'model'],
+  changes: ['concurrency', 'database', 'model', 'observability'],
   undo: ['access', 'changes', 'files', 'model'],
   jobs: ['access', 'concurrency', 'database', 'files', 'model'],
   'app-tokens': ['access', 'cache', 'database', 'model'],

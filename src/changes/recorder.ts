@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import type { ChangeRecord } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
+import { throttleLog } from '../observability/log-throttle.ts';
 import { type AppendedChanges, type ChangeLog, RESYNC, type Retention } from './log.ts';
 
 /** Changes that one transaction adds. */
@@ -34,7 +35,7 @@ export interface RecorderOptions {
    * seconds after that one was killed.
    */
   readonly onBeat?: (isOldest: boolean) => Promise<void>;
-  readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void };
+  readonly log: Record<'info' | 'warn' | 'error', (details: object, message: string) => void>;
 }
 
 interface Waiting {
@@ -61,6 +62,8 @@ export class ChangeRecorder {
   readonly #onIdle = new Set<() => void>();
   /** Whether changes were dropped that no `resync` in the log stands for. */
   #hasGap = false;
+  /** Logs that changes are not recorded, for the time until they are again. */
+  #logGap: ((error: unknown) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   #lastExpiry = Number.NEGATIVE_INFINITY;
@@ -168,7 +171,9 @@ export class ChangeRecorder {
     const hasGap = this.#hasGap;
     this.#hasGap = false;
     try {
-      return await this.#log.append(hasGap ? [RESYNC, ...changes] : changes);
+      const appended = await this.#log.append(hasGap ? [RESYNC, ...changes] : changes);
+      if (!this.#hasGap) this.#endGap();
+      return appended;
     } catch (error) {
       this.#reportGap(error);
       return undefined;
@@ -176,13 +181,19 @@ export class ChangeRecorder {
   }
 
   #reportGap(error: unknown): void {
-    // An unavailable database is logged where its state changes.
-    if (error !== undefined && !isStoreError(error, 'unavailable')) {
-      this.#options.log.error({ err: error }, 'Changes could not be recorded');
-    } else if (!this.#hasGap) {
-      this.#options.log.warn({}, 'Changes are not recorded; clients will read folders again');
-    }
     this.#hasGap = true;
+    this.#logGap ??= throttleLog((failures, latest: unknown) => {
+      // An unavailable database is logged where its state changes.
+      const isBug = latest !== undefined && !isStoreError(latest, 'unavailable');
+      if (isBug) this.#options.log.error({ err: latest, failures }, 'Changes could not be recorded');
+      else this.#options.log.warn({ failures }, 'Changes are not recorded; clients will read folders again');
+    });
+    this.#logGap(error);
+  }
+
+  #endGap(): void {
+    if (this.#logGap) this.#options.log.info({}, 'Changes are recorded again');
+    this.#logGap = undefined;
   }
 
   #schedule(): void {

@@ -34,6 +34,7 @@ export async function startChanges(
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): Promise<NonNullable<Service['changes']>> {
   const log = {
+    info: (details: object, message: string) => logger.info(details, message),
     warn: (details: object, message: string) => logger.warn(details, message),
     error: (details: object, message: string) => logger.error(details, message),
   };

@@ -25,7 +25,7 @@ export const RECORDER: RecorderOptions = {
   // Longer than a busy machine suspends a process.
   timeoutMs: 4000,
   expiryMs: DAY_MS,
-  log: { warn: () => {}, error: () => {} },
+  log: { info: () => {}, warn: () => {}, error: () => {} },
 };
 
 const created = (path: string): Change => ({ type: 'file.created', path: parseFile(path) });
