@@ -1,8 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
 import type { ReadyService } from '../observability/log.ts';
-import { EXIT_CODES } from '../system.ts';
+import { EXIT_CODES, PACKAGE_FOLDER } from '../system.ts';
 import { serveBroadcastsToWorkers } from './broadcast.ts';
 import { serveCountersToWorkers } from './shared-counters.ts';
 import { serveMetricsToWorkers } from './worker-metrics.ts';
@@ -21,6 +22,9 @@ export function handlesHangup({ AUDIT_LOG }: Config): boolean {
   const hasLogFiles = AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
   return hasLogFiles || !process.stdout.isTTY;
 }
+
+/** What workers load before the program. */
+const PRELOADED = join(PACKAGE_FOLDER, 'bin/end-with-primary.js');
 
 /** Workers that fail one after the other, without a ready one, until the service ends. */
 const MAX_FAILED_STARTS = 5;
@@ -88,6 +92,7 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
   });
 
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  cluster.setupPrimary({ execArgv: [...process.execArgv, '--require', PRELOADED] });
   cluster.fork();
 }
 

@@ -87,6 +87,22 @@ describe('Two workers', { skip }, () => {
     });
   });
 
+  it('end without a stack trace if the parent process dies while they start', async (t) => {
+    const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
+    const [killed = Number.NaN, other] = await untilAllServe(holdall);
+    process.kill(killed, 'SIGKILL');
+    const started = await until('a replacement has started', () =>
+      holdall.serving().find((worker) => worker !== killed && worker !== other),
+    );
+    process.kill(started, 'SIGSTOP');
+    atEnd(t, () => isRunning(started) && process.kill(started, 'SIGKILL'));
+    holdall.signal('SIGKILL');
+    await until('the parent process has ended', () => !isRunning(holdall.pid));
+    process.kill(started, 'SIGCONT');
+    await within('all output has arrived', holdall.ended);
+    assert.doesNotMatch(holdall.printed(), /EPIPE/);
+  });
+
   it('count requests and wrong passwords together, also after one worker was killed', async (t) => {
     const accessFile = join(await temporaryFolder(t), 'access.json');
     const people = { ann: { password: hashForTest('right') } };
