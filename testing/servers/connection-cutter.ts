@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { atEnd, type Owner } from '../holdall.ts';
+import { until } from '../until.ts';
 
 /** A TCP relay between clients and a server, which cuts connections like an unreliable network. */
 export interface ConnectionCutter {
@@ -9,9 +10,9 @@ export interface ConnectionCutter {
   cut(): number;
   /**
    * Resets the connections of all clients once they have sent this number of further bytes, which the server still
-   * receives.
+   * receives. A reset loses the bytes that the server has not read: with `isReady`, it waits until that returns true.
    */
-  cutAfter(bytes: number): void;
+  cutAfter(bytes: number, isReady?: () => Promise<boolean>): void;
 }
 
 /** Starts a relay on a free port of 127.0.0.1 to a port of this machine. It ends with its owner. */
@@ -19,6 +20,7 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
   let remaining = Number.POSITIVE_INFINITY;
+  let untilReady = async (): Promise<unknown> => undefined;
   const track = (socket: Socket, other: Socket) => {
     sockets.add(socket);
     socket.once('close', () => {
@@ -39,9 +41,14 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
       remaining -= bytes.length;
       if (remaining > 0) return;
       remaining = Number.POSITIVE_INFINITY;
-      for (const socket of clients) reset(socket);
+      server.off('drain', resume);
+      client.pause();
+      void untilReady().then(() => {
+        for (const socket of clients) reset(socket);
+      });
     });
-    server.on('drain', () => client.resume());
+    const resume = () => void client.resume();
+    server.on('drain', resume);
     server.pipe(client);
   });
   relay.listen(0, '127.0.0.1');
@@ -56,7 +63,11 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
     cut();
     await once(relay, 'close');
   });
-  return { port: (relay.address() as AddressInfo).port, cut, cutAfter: (bytes) => (remaining = bytes) };
+  const cutAfter = (bytes: number, isReady: () => Promise<boolean> = async () => true) => {
+    remaining = bytes;
+    untilReady = () => until('the connections can be cut', isReady);
+  };
+  return { port: (relay.address() as AddressInfo).port, cut, cutAfter };
 }
 
 /**
