@@ -8,7 +8,7 @@ import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, BOUNDARY, formOf, jsonOf, postBytes, send, within } from './client.ts';
+import { assertFailure, BOUNDARY, formOf, jsonOf, keepConnections, postBytes, send, within } from './client.ts';
 import { type ServiceOptions, startService } from './service.ts';
 
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
@@ -18,6 +18,16 @@ const PROXIED: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, authen
 async function serve(t: TestContext, options: ServiceOptions = {}) {
   const service = await startService(memory, options);
   atEnd(t, () => service.stop());
+  return service;
+}
+
+/**
+ * Starts a service, and keeps the connections to it. Otherwise, the service closes them after its response, and a client that
+ * is still writing can fail before it reads the response.
+ */
+async function serveKept(t: TestContext) {
+  const service = await serve(t);
+  atEnd(t, keepConnections(service.port));
   return service;
 }
 
@@ -93,14 +103,14 @@ describe('The bytes before the file of an upload', () => {
   });
 
   it('are limited to 4 KiB before the first part', async (t) => {
-    const { port } = await serve(t);
+    const { port } = await serveKept(t);
     assert.equal((await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(4000)}\r\n`), file]))).status, 200);
     const response = await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(5000)}\r\n`), file]));
     assertFailure(response, 400, 'The form has more than 4096 bytes before its first part.');
   });
 
   it('are limited to 2 MiB for all fields and their headers', async (t) => {
-    const { port } = await serve(t);
+    const { port } = await serveKept(t);
     const field = { name: 'x', value: 'x'.repeat(900_000) };
     const all = formOf([field, field, field, { name: 'file', filename: 'a', value: 'x' }]);
     assertFailure(await postBytes(port, all), 413, 'The form has more than 2 MiB before its file.');
@@ -117,7 +127,7 @@ describe('The bytes before the file of an upload', () => {
 
 describe('The bytes after the file of an upload', () => {
   it('are limited to 2 MiB, and beyond that the file is not stored', async (t) => {
-    const { port } = await serve(t);
+    const { port } = await serveKept(t);
     const file = formOf([{ name: 'file', filename: 'a', value: 'x'.repeat(100_000) }]);
     const header = `--${BOUNDARY}\r\nX: ${'x'.repeat(3_000_000)}`;
     const unfinished = file.subarray(0, -`--${BOUNDARY}--\r\n`.length);
