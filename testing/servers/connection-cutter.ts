@@ -43,10 +43,12 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
       remaining = Number.POSITIVE_INFINITY;
       server.off('drain', resume);
       client.pause();
-      void untilReady().then(() => {
-        for (const socket of clients) reset(socket);
-      });
+      void cutWhenReady();
     });
+    const cutWhenReady = async () => {
+      await untilReady();
+      for (const socket of clients) reset(socket);
+    };
     const resume = () => void client.resume();
     server.on('drain', resume);
     server.pipe(client);

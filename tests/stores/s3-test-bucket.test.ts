@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
@@ -10,7 +10,7 @@ import { createBucket } from '../../testing/servers/bucket.ts';
 
 it('The helper of tests empties buckets of stores that require Content-MD5 for DeleteObjects', async (t) => {
   const deletes: string[] = [];
-  const server = createServer(async (request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await text(request);
     const query = new URL(request.url ?? '', 'http://store').searchParams;
     const isDelete = request.method === 'POST' && query.has('delete');
@@ -19,8 +19,11 @@ it('The helper of tests empties buckets of stores that require Content-MD5 for D
     response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/xml' });
     const key = query.has('list-type') ? '<Contents><Key>a</Key></Contents>' : '';
     response.end(request.method === 'PUT' || request.method === 'DELETE' ? '' : `<Result>${key}</Result>`);
-  }).listen(0, '127.0.0.1');
-  atEnd(t, () => void server.close().closeAllConnections());
+  };
+  const server = createServer((request, response) => void respond(request, response)).listen(0, '127.0.0.1');
+  atEnd(t, () => {
+    server.close().closeAllConnections();
+  });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const store = { endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1', accessKeyId: 'a', secretAccessKey: 's' };
