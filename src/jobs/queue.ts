@@ -11,6 +11,9 @@ import type { Job, JobFailure, JobKind } from './job.ts';
 /** Maximum unfinished jobs of one user. */
 const MAX_UNFINISHED = 100;
 
+/** The submitter of the jobs that the service itself starts, as it is stored. */
+const SERVICE_JSON = JSON.stringify(SERVICE);
+
 /** The topic of the messages that wake up runners. */
 export const JOBS_TOPIC = 'jobs';
 
@@ -47,6 +50,21 @@ export interface JobQueueOptions {
 /** A kind of jobs to claim. */
 type ClaimedKind = Pick<JobKind, 'name' | 'maxIdleMs'>;
 
+/** The username of a submitter; null for an anonymous user. All anonymous users are one owner. */
+export type Owner = JobsTable['owner'];
+
+export function ownerOf(submitter: Submitter): Owner {
+  return submitter.user?.name ?? null;
+}
+
+/** What a process already runs. */
+export interface RunningWork {
+  /** The IDs of its jobs. It renews their leases, and does not claim them again. */
+  readonly ids: readonly string[];
+  /** The owners of as many jobs as one owner can run in a process. */
+  readonly busyOwners: readonly Owner[];
+}
+
 /** One page of jobs, with the newest first. */
 export interface JobPage {
   readonly jobs: readonly Job[];
@@ -78,7 +96,7 @@ export class JobQueue {
 
   /** Adds a job. Throws `overloaded` if its user has too many unfinished jobs. */
   async submit(kind: string, input: object, submitter: Submitter): Promise<Job> {
-    const owner = submitter.user?.name ?? null;
+    const owner = ownerOf(submitter);
     const { now } = this.#database.dialect;
     const target = await this.#targetOf?.(kind, input);
     const row = await this.#database.transaction(async (db) => {
@@ -125,6 +143,7 @@ export class JobQueue {
     const latestEnd = sql<number>`${now} - ${sql.lit(intervalMs)}`;
     const queued = {
       status: 'queued',
+      submitter: SERVICE_JSON,
       store: this.#store,
       attempts: 0,
       run_at: now,
@@ -151,7 +170,7 @@ export class JobQueue {
       if (pending) return false;
       await db
         .insertInto('jobs')
-        .values({ ...queued, id, kind, input: JSON.stringify(input), owner: null, submitter: JSON.stringify(SERVICE) })
+        .values({ ...queued, id, kind, input: JSON.stringify(input), owner: null })
         .onConflict((conflict) =>
           conflict
             .column('id')
@@ -276,10 +295,13 @@ export class JobQueue {
   }
 
   /**
-   * Claims the next job of one of these kinds that is due, or whose lease has expired. Undefined if there is none.
-   * `running` are the jobs that the process still runs: it renews their leases instead.
+   * Claims a job of one of these kinds that is due, or whose lease has expired. Owners take turns: the next job is of the
+   * owner of the fewest running jobs. Undefined if there is none.
    */
-  async claim(kinds: readonly ClaimedKind[], running: readonly string[] = []): Promise<ClaimedJob | undefined> {
+  async claim(
+    kinds: readonly ClaimedKind[],
+    { ids, busyOwners }: RunningWork = { ids: [], busyOwners: [] },
+  ): Promise<ClaimedJob | undefined> {
     const { dialect } = this.#database;
     const lease = randomUUID();
     const isDue = (where: ExpressionBuilder<Tables, 'jobs'>) => {
@@ -292,7 +314,8 @@ export class JobQueue {
         ),
         or([eb('store', 'is', null), eb('store', '=', this.#store)]),
         ...kinds.map((kind) => not(this.#isIdle(where, kind))),
-        ...(running.length > 0 ? [eb('id', 'not in', running)] : []),
+        ...(ids.length > 0 ? [eb('id', 'not in', ids)] : []),
+        ...busyOwners.map((owner) => or([eb('submitter', '=', SERVICE_JSON), eb('owner', 'is distinct from', owner)])),
         or([
           and([eb('status', '=', 'queued'), eb('run_at', '<=', dialect.now)]),
           and([eb('status', '=', 'running'), eb('lease_expires_at', '<=', dialect.now)]),
@@ -303,7 +326,13 @@ export class JobQueue {
       // Most polls find nothing. On SQLite, an update would then still wait for the lock of writers.
       const found = await db.selectFrom('jobs').select('id').where(isDue).limit(1).executeTakeFirst();
       if (!found) return undefined;
-      const due = db.selectFrom('jobs').select('id').where(isDue).orderBy('run_at').limit(1);
+      const due = db
+        .selectFrom('jobs')
+        .select('id')
+        .where(isDue)
+        .orderBy(this.#runningOfOwner())
+        .orderBy('run_at')
+        .limit(1);
       return db
         .updateTable('jobs')
         .set(({ eb, fn }) => ({
@@ -442,6 +471,22 @@ export class JobQueue {
         and([eb('status', '=', 'running'), eb('lease_expires_at', '<', latest)]),
       ]),
     ]);
+  }
+
+  /**
+   * The number of running jobs of the owner of a job; 0 for a job of the service itself, which waits for no turn. All owners are
+   * counted once, because there can be many jobs that are due.
+   */
+  #runningOfOwner() {
+    return sql<number>`case when submitter = ${SERVICE_JSON} then 0 else coalesce((
+      with busy as materialized (
+        select owner, count(*) as count
+        from jobs
+        where status = 'running' and lease_expires_at > ${this.#database.dialect.now} and submitter <> ${SERVICE_JSON}
+        group by owner
+      )
+      select count from busy where busy.owner is not distinct from jobs.owner
+    ), 0) end`;
   }
 
   #leaseEnd() {

@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import { isStoreError } from '../model/error.ts';
 import type { Progress } from '../model/store.ts';
 import type { Job, JobFailure, JobKind } from './job.ts';
-import { type ClaimedJob, JOBS_TOPIC, type JobQueue, type Outcome } from './queue.ts';
+import { type ClaimedJob, JOBS_TOPIC, type JobQueue, type Outcome, ownerOf, type RunningWork } from './queue.ts';
 
 /** Maximum attempts of a job, including those that a crash has ended. */
 export const MAX_ATTEMPTS = 10;
@@ -23,6 +23,8 @@ const CLEANUP_INTERVAL_MS = 60_000;
 export interface RunnerOptions {
   /** Maximum jobs that this process runs at a time. */
   readonly maxRunning: number;
+  /** Maximum jobs of one owner that this process runs at a time. Less than `maxRunning`, so that others need not wait. */
+  readonly maxRunningPerOwner: number;
   /** Milliseconds between two searches for jobs. Messages make a search start earlier. */
   readonly pollMs: number;
   /** Milliseconds between two renewals of a lease: a fraction of its duration. */
@@ -114,11 +116,22 @@ export class JobRunner {
       }
     }
     while (this.#running.size < this.#options.maxRunning && !this.#closing.signal.aborted) {
-      const running = [...this.#running.keys()].map(({ job }) => job.id);
-      const claimed = await this.#queue.claim([...this.#kinds.values()], running);
+      const claimed = await this.#queue.claim([...this.#kinds.values()], this.#runningWork());
       if (!claimed) return;
       this.#run(claimed);
     }
+  }
+
+  #runningWork(): RunningWork {
+    const jobs = Array.from(this.#running.keys(), ({ job }) => job);
+    const ofUsers = jobs.filter(({ submitter }) => !submitter.isService);
+    const perOwner = Map.groupBy(ofUsers, ({ submitter }) => ownerOf(submitter));
+    return {
+      ids: jobs.map(({ id }) => id),
+      busyOwners: [...perOwner.keys()].filter(
+        (owner) => (perOwner.get(owner)?.length ?? 0) >= this.#options.maxRunningPerOwner,
+      ),
+    };
   }
 
   #run(claimed: ClaimedJob): void {

@@ -19,7 +19,13 @@ import { RESTORE_KIND } from '../jobs/trash-operations.ts';
 const LEASE_MS = 15_000;
 
 // Jobs mostly wait for the store, and a short one must not wait for long ones.
-const RUNNER = { maxRunning: 16, pollMs: 2000, heartbeatMs: 1000, finishedLifetimeMs: 24 * 60 * 60_000 };
+const RUNNER = {
+  maxRunning: 16,
+  maxRunningPerOwner: 8,
+  pollMs: 2000,
+  heartbeatMs: 1000,
+  finishedLifetimeMs: 24 * 60 * 60_000,
+};
 
 /** The jobs of the service. */
 export interface RunningJobs {

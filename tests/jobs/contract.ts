@@ -38,6 +38,7 @@ const BEN: Submitter = { ...ANN, user: { name: 'ben', groups: [] } };
 
 export const OPTIONS: RunnerOptions = {
   maxRunning: 2,
+  maxRunningPerOwner: 2,
   pollMs: 50,
   heartbeatMs: 100,
   finishedLifetimeMs: 60_000,
@@ -124,7 +125,8 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       await Promise.all(
         Array.from({ length: 12 }, (_, index) => queue.submit('controlled', { name: `${index}` }, ANN)),
       );
-      for (let count = 0; count < 4; count++) await startRunner(t, location, [controlled.kind], { maxRunning: 3 });
+      for (let count = 0; count < 4; count++)
+        await startRunner(t, location, [controlled.kind], { maxRunning: 3, maxRunningPerOwner: 3 });
       await controlled.run(12);
       assert.equal(new Set(controlled.runs.map(({ name }) => name)).size, 12);
       for (const { settle } of controlled.runs) settle({});
@@ -134,6 +136,51 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
         ),
       );
       assert.equal(controlled.runs.length, 12);
+    });
+
+    it('start in turns of their owners, also in several processes', async (t) => {
+      const location = await create();
+      const [{ queue, database }, { queue: other }] = [await open(t, location), await open(t, location)];
+      for (const [run_at, submitter] of [ANONYMOUS, ANONYMOUS, ANONYMOUS, ANN, ANN, BEN].entries()) {
+        const { id } = await queue.submit('user', {}, submitter);
+        await database.run((db) => db.updateTable('jobs').set({ run_at }).where('id', '=', id).execute());
+      }
+      const owners: string[] = [];
+      const claim = async (each: JobQueue) => {
+        const claimed = await each.claim([{ name: 'user' }, { name: 'service' }]);
+        assert.ok(claimed);
+        const { user, isService } = claimed.job.submitter;
+        owners.push(isService ? 'service' : (user?.name ?? 'anonymous'));
+        return claimed;
+      };
+      await claim(queue);
+      const ofAnn = await claim(other);
+      await claim(queue);
+      for (const number of [1, 2]) await queue.schedule('service', { intervalMs: 1000, input: { number } });
+      await claim(other);
+      await claim(queue);
+      await other.finish(ofAnn, { status: 'succeeded', result: {} });
+      await claim(other);
+      await claim(queue);
+      assert.deepEqual(owners, ['anonymous', 'ann', 'ben', 'service', 'service', 'ann', 'anonymous']);
+    });
+
+    it('of one owner leave a part of each process to other owners', async (t) => {
+      const location = await create();
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(t, location, [controlled.kind], { maxRunning: 4, maxRunningPerOwner: 2 });
+      for (let count = 0; count < 4; count++) await queue.submit('controlled', { name: 'anonymous' }, ANONYMOUS);
+      const first = await controlled.run(1);
+      await controlled.run(2);
+      await queue.schedule('controlled', { intervalMs: 1000, input: { name: 'service' } });
+      await controlled.run(3);
+      await queue.submit('controlled', { name: 'ann' }, ANN);
+      const fourth = await controlled.run(4);
+      fourth.settle({});
+      first.settle({});
+      await controlled.run(5);
+      const names = controlled.runs.map(({ name }) => name);
+      assert.deepEqual(names, ['anonymous', 'anonymous', 'service', 'ann', 'anonymous']);
     });
 
     // On SQLite, the messages of the cluster do this.
