@@ -10,6 +10,7 @@ import { HttpError } from './errors.ts';
 import { handleErrors, refuseAmbiguousHosts, refuseControlCharactersInIds } from './failures.ts';
 import { type App, setCompilers, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
 import { addLinkHeaders, addQuotaHeader, isolateResponses } from './headers.ts';
+import { createFolderCopyLimiter } from './limits/folder-copies.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
@@ -125,12 +126,13 @@ function closeConnectionsOnShutdown(app: App): void {
 async function registerRoutes(app: App, service: Service): Promise<void> {
   const operations = createLongOperations();
   const jobs = createJobStarter(service);
+  const limitFolderCopy = createFolderCopyLimiter();
   app.addHook('onClose', () => operations.finished());
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
   await app.register(async (raw: App) => putFileRoute(raw, service));
   const { uploads, dav } = service;
-  if (dav?.isServed) await app.register(async (webDav: App) => davRoute(webDav, service, dav));
+  if (dav?.isServed) await app.register(async (webDav: App) => davRoute(webDav, service, { dav, limitFolderCopy }));
   if (uploads) await app.register(async (resumable: App) => uploadsRoutes(resumable, service, uploads));
   await app.register(async (bodiless: App) => {
     // Clients send a Content-Type without a body, with "{}" or with anything else. These routes ignore it.
@@ -156,7 +158,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     parseJsonBodies(json);
     renameFileRoute(json);
     folderRoutes(json, { operations, jobs });
-    transferRoutes(json, { operations, jobs });
+    transferRoutes(json, { operations, jobs, limitFolderCopy });
     restoreTrashRoute(json, { operations, jobs });
     restoreVersionRoute(json);
     mediaListRoute(json, service);

@@ -153,6 +153,43 @@ describe('A process whose event loop is delayed', () => {
   });
 });
 
+describe('Concurrent copies of folders', () => {
+  it('of one client run in turn, and get 503 with Retry-After beyond the queue', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    let [now, most] = [0, 0];
+    const { port } = await serve(t, {
+      hasJobs: true,
+      wrap: (store) => ({
+        ...store,
+        async copyFolder(...parameters) {
+          most = Math.max(most, ++now);
+          await gate.promise;
+          now--;
+          return store.copyFolder?.(...parameters);
+        },
+      }),
+    });
+    await upload(port, 'a/file', 'content');
+    const copy = (number: number) =>
+      number % 2 === 0
+        ? postJson(port, '/copy', { source: 'a/', destination: `b${number}/`, is_folder: true })
+        : send(port, '/-/dav/a/', { method: 'COPY', headers: { destination: `/-/dav/b${number}/` } });
+    const copies: Promise<HttpResponse>[] = [];
+    const refused = await until('the queue is full', async () => {
+      copies.push(copy(copies.length));
+      return Promise.race([...copies, settled()]);
+    });
+    assert.equal(refused.status, 503);
+    assert.match(refused.body.toString(), /Too many copies of folders are in progress\./);
+    assert.equal(refused.headers['retry-after'], '1');
+    gate.resolve();
+    const statuses = (await Promise.all(copies)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 503).length, copies.length - 9);
+    assert.equal(statuses.filter((status) => status < 300).length, 9);
+    assert.equal(most, 1);
+  });
+});
+
 describe('Concurrent folder listings', () => {
   it('are limited to 32, and get 503 with Retry-After beyond the queue', async (t) => {
     const gate = Promise.withResolvers<void>();

@@ -5,6 +5,7 @@ import { quoted } from '../../model/error.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
+import type { FolderCopyLimiter } from '../limits/folder-copies.ts';
 import type { ListingLimiter } from '../limits/limits.ts';
 import { hasBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
@@ -23,6 +24,7 @@ export interface DavEnvironment {
   /** See `publicPathOf`. */
   readonly publicPath: string;
   readonly limitListing: ListingLimiter;
+  readonly limitFolderCopy: FolderCopyLimiter;
 }
 
 export type DavHttpRequest = FastifyRequest<{ Params: { '*'?: string } }>;

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { App } from '../fastify-app.ts';
 import { createListingLimiter } from '../limits/limits.ts';
 import { publicPathOf } from '../public-path.ts';
-import type { DavService, Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import { ROUTED_METHODS } from '../unmatched-requests.ts';
 import { get, put } from './content.ts';
 import { DavContext, type DavEnvironment, type DavHttpRequest } from './context.ts';
@@ -38,7 +38,11 @@ const ALLOW = Object.keys(HANDLERS).join(', ');
  * Serves WebDAV (RFC 4918), classes 1, 2 and 3. The router knows only the common methods: it gets the others as OPTIONS
  * (`routeOtherMethods`), so that one handler has all of them. Every operation goes through the guarded files of the request.
  */
-export function davRoute(app: App, service: Service, dav: DavService): void {
+export function davRoute(
+  app: App,
+  service: Service,
+  { dav, limitFolderCopy }: Pick<DavEnvironment, 'dav' | 'limitFolderCopy'>,
+): void {
   const publicPath = publicPathOf(service);
   const environment: DavEnvironment = {
     service,
@@ -46,6 +50,7 @@ export function davRoute(app: App, service: Service, dav: DavService): void {
     publicPath,
     urls: new DavUrls({ ...service, publicPath }),
     limitListing: createListingLimiter(),
+    limitFolderCopy,
   };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));

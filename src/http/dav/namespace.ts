@@ -4,6 +4,7 @@ import { ignoreOutage, requireUnlocked } from '../../dav/lockable-files.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
+import { clientNetwork } from '../limits/connections.ts';
 import { hasBody } from '../limits/slow-clients.ts';
 import { deleteCondition, requirePreconditions } from '../preconditions.ts';
 import { requireClutterAllowed } from './clutter.ts';
@@ -64,10 +65,12 @@ async function findDeleted({ files, target }: DavContext): Promise<Pick<Entry, '
 export async function copy(context: DavContext): Promise<FastifyReply> {
   const isDeep = context.depth('infinity', '0') === 'infinity';
   return transfer(context, async (source, to, replace) => {
-    const { files, environment, holder } = context;
+    const { files, environment, holder, request } = context;
     if (source.kind === 'file') await files.copyFile(source.path, to.file ?? notAFolder(to), { replace });
-    else if (isDeep) await files.copyFolder(source.path, to.folder, { replace });
-    else {
+    else if (isDeep) {
+      const copyAll = () => files.copyFolder(source.path, to.folder, { replace });
+      await environment.limitFolderCopy(clientNetwork(request.ip), copyAll);
+    } else {
       // Its properties are copied.
       files.requireRead('copy folder', source.path);
       await files.requireNewFolder(to.folder);

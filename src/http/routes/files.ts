@@ -2,6 +2,8 @@ import { childFolder, parentOf, parseFile, parseFolder } from '../../model/path.
 import { visitorOf } from '../access/link-access.ts';
 import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
+import { clientNetwork } from '../limits/connections.ts';
+import type { FolderCopyLimiter } from '../limits/folder-copies.ts';
 import type { LongOperations } from '../long-operations.ts';
 import { deleteCondition, hasPreconditions, requireFileConditions, requirePreconditions } from '../preconditions.ts';
 import {
@@ -187,7 +189,10 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
 }
 
 /** Registers `/copy` and `/move`, which differ only in the called operation. */
-export function transferRoutes(app: App, { operations, jobs }: OperationOptions): void {
+export function transferRoutes(
+  app: App,
+  { operations, jobs, limitFolderCopy }: OperationOptions & { readonly limitFolderCopy: FolderCopyLimiter },
+): void {
   const routes = [
     {
       url: '/copy',
@@ -238,7 +243,9 @@ export function transferRoutes(app: App, { operations, jobs }: OperationOptions)
         const started = await jobs.start(request, reply, operation, (result) => respond(changeOfJob(result)));
         if (started) return started;
         return operations.run(request, reply, async (options) => {
-          await files[transferFolder](sourceFolder, destinationFolder, { ...options, replace });
+          const transfer = () => files[transferFolder](sourceFolder, destinationFolder, { ...options, replace });
+          if (transferFolder === 'moveFolder') await transfer();
+          else await limitFolderCopy(clientNetwork(request.ip), transfer, options.signal);
           return respond(changeOf(request));
         });
       },
