@@ -349,6 +349,7 @@ export class GuardedFiles implements Files {
   async createFolder(...[folder, options]: Args<'createFolder'>) {
     await this.#checks.confirmIdentity();
     this.#checks.require('write', 'create folder', folder);
+    this.#checks.requireFewHiddenFolders(folder);
     return this.#checks.record(
       'create folder',
       () => ({ path: folder, destination: folder }),

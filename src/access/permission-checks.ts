@@ -1,4 +1,5 @@
 import type { Files } from '../files/files.ts';
+import { requireFewFolders } from '../files/new-folders.ts';
 import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
 import {
   childFile,
@@ -194,6 +195,15 @@ export class PermissionChecks {
   }
 
   /**
+   * Throws `invalid-request` for a path with more than 32 folders that the user may only add to. The limit of new folders would
+   * reveal which of them exist.
+   */
+  requireFewHiddenFolders(path: Path): void {
+    const allows = (permission: Permission, folder: FolderPath) => this.policy.allows(this.user, permission, folder);
+    requireFewFolders(path, (folder) => allows('write', folder) && !allows('read', folder));
+  }
+
+  /**
    * Refuses files that change how the store treats other files, because the user might have no access to those files.
    */
   requireForContents(action: string, path: Path): void {
@@ -208,6 +218,7 @@ export class PermissionChecks {
    */
   requireUpload(file: FilePath, condition: WriteCondition | undefined, action = 'upload'): boolean {
     this.require('write', action, file);
+    this.requireFewHiddenFolders(file);
     this.requireForContents(action, file);
     const canReplace = this.policy.allows(this.user, 'manage', file);
     // An ETag condition asks to replace the existing file.
@@ -232,6 +243,7 @@ export class PermissionChecks {
     this.requireThroughout('read', action, from);
     if (isMove) this.requireThroughout('manage', action, from);
     this.requireThroughout('write', action, to);
+    this.requireFewHiddenFolders(to);
     this.requireForContents(action, to);
     if (replace) this.requireThroughout('manage', action, to);
   }

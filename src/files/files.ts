@@ -29,7 +29,7 @@ import { removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
 import { copyFile, maxPathBytesOf, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
-import { requireFewNewParents } from './new-folders.ts';
+import { requireFewNewFolders } from './new-folders.ts';
 import {
   type ByUser,
   type DeleteFileOptions,
@@ -143,7 +143,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
   const maxPathBytes = maxPathBytesOf(store);
   const requireParents = async (path: FilePath | FolderPath) => {
     requireLength(path, maxPathBytes);
-    await requireFewNewParents(path, (folder) => folderExists(store, folder));
+    await requireFewNewFolders(path, (folder) => folderExists(store, folder));
   };
 
   return {

@@ -50,6 +50,20 @@ for (const backend of isFullForm ? [memory, bare, disk] : [disk]) {
       }
     });
 
+    it('does not reveal which folders exist by the limit of new folders', async () => {
+      await service.plant({ 'inbox/there/x.txt': '' });
+      for (const folder of ['there', 'not-there']) {
+        const path = `inbox/${folder}/${'q/'.repeat(32)}`;
+        const file = { name: 'file', filename: 'x.txt', value: 'new' };
+        for (const [route, call] of [
+          ['/create_folder', json({ path })],
+          ['/upload', form([{ name: 'prefix', value: path }, file])],
+        ] as const) {
+          assertFailure(await service.asAnonymous(route, call), 400, /more than 32 folders/);
+        }
+      }
+    });
+
     it('does not reveal whether a file has the same content as another file', async () => {
       service.grant(grant('mine/', ['read', 'write', 'manage']), grant('inbox/', ['write']));
       await service.plant({ 'inbox/pin': '4711', 'inbox/app/vote': 'yes', 'mine/pin': '4711', 'mine/app/vote': 'yes' });

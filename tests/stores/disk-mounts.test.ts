@@ -125,6 +125,32 @@ for (const [name, mount] of Object.entries(MOUNTS)) {
       await assert.rejects(taken, ofKind('condition-failed'));
     });
 
+    it('renames and moves files in it, which leaves one name', async (t) => {
+      const { store, path } = await open(t);
+      await mkdir(join(path, 'sub'));
+      await store.move?.(file('f/the mount/a'), file('f/the mount/b'), options);
+      await store.move?.(file('f/the mount/b'), file('f/the mount/sub/c'), options);
+      await store.write(file('f/the mount/d'), upload('new'), {});
+      await assert.rejects(
+        async () => store.move?.(file('f/the mount/d'), file('f/the mount/sub/c'), options),
+        ofKind('already-exists'),
+      );
+      await store.move?.(file('f/the mount/d'), file('f/the mount/sub/c'), { replace: true, keep: {} });
+      assert.deepEqual((await readdir(path, { recursive: true })).toSorted(), ['sub', 'sub/c']);
+      assert.equal(await readFile(join(path, 'sub/c'), 'utf8'), 'new');
+      assert.equal((await stat(join(path, 'sub/c'))).nlink, 1);
+    });
+
+    it('lets only one of several moves of a file succeed', async (t) => {
+      const { store, path } = await open(t);
+      const moves = ['b', 'c', 'd'].map(async (to) =>
+        store.move?.(file('f/the mount/a'), file(`f/the mount/${to}`), options),
+      );
+      const outcomes = await Promise.allSettled(moves);
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+      assert.equal((await readdir(path)).length, 1);
+    });
+
     it('moves nothing into the trash, and deletes permanently', async (t) => {
       const { store, path } = await open(t);
       await mkdir(join(path, 'sub'));

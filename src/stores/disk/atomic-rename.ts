@@ -109,9 +109,18 @@ async function linkThenUnlink(
     if (!(await isOtherLink(from, to, options))) throw error;
     isOurs = false;
   }
+  const isMoved = async (name: string) => {
+    const identity = await identityOf(name);
+    return identity === source || identity === (await identityOf(to).catch(() => undefined));
+  };
   const movedPath = await temporary.nameOfMoved();
   try {
-    await rename(from, movedPath);
+    if (!(await renameWithinDevice(from, movedPath))) {
+      // On a file system that is mounted below the root, only other programs can replace the file before the removal.
+      if (!(await isMoved(from))) return;
+      await sync?.();
+      return await unlink(from);
+    }
   } catch (error) {
     // Another caller moved or removed the file first. Remove the new link, so that only one caller succeeds.
     if (isOurs && systemErrorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
@@ -119,11 +128,20 @@ async function linkThenUnlink(
   }
   // Check the file only after it was renamed away: if another program has replaced `from` meanwhile, restore the new
   // file.
-  const identity = await identityOf(movedPath);
-  const isMoved = identity === source || identity === (await identityOf(to).catch(() => undefined));
-  if (!isMoved) return temporary.recovery.restoreFile(movedPath, from, path);
+  if (!(await isMoved(movedPath))) return temporary.recovery.restoreFile(movedPath, from, path);
   await sync?.();
   await unlink(movedPath);
+}
+
+/** Renames a file. Returns false, and changes nothing, if `to` is on another file system. */
+async function renameWithinDevice(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (systemErrorCode(error) === 'EXDEV') return false;
+    throw error;
+  }
 }
 
 /**
