@@ -23,6 +23,12 @@ export function handlesHangup({ AUDIT_LOG }: Config): boolean {
   return hasLogFiles || !process.stdout.isTTY;
 }
 
+/**
+ * The environment variable with what the first worker serves. Later ones must serve the same: if a disk was unmounted meanwhile,
+ * they would otherwise serve the folder below it.
+ */
+export const PLACE_VARIABLE = 'PLACE_OF_FIRST_WORKER';
+
 /** What workers load before the program. */
 const PRELOADED = join(PACKAGE_FOLDER, 'bin/end-with-primary.js');
 
@@ -59,15 +65,18 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
   if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers(() => deaths);
   serveCountersToWorkers();
   serveBroadcastsToWorkers();
-  cluster.on('message', (worker, message: { ready?: ReadyService }) => {
+  let place: string | undefined;
+  const fork = () => cluster.fork(place === undefined ? {} : { [PLACE_VARIABLE]: place });
+  cluster.on('message', (worker, message: { ready?: ReadyService; place?: string }) => {
     if (!message.ready) return;
     addReadyWorker(worker);
     ready.add(worker.id);
     failedStarts = 0;
     if (isReady) return;
     isReady = true;
+    ({ place } = message);
     announce(message.ready);
-    for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
+    for (let count = 1; count < config.WORKERS && !isStopping; count++) fork();
   });
 
   cluster.on('exit', (worker, code, signal) => {
@@ -88,12 +97,12 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
       exit(code === EXIT_CODES.configuration ? code : EXIT_CODES.failed);
     }
     logger.error({ worker: worker.process.pid, code, signal }, 'Worker died; starting a replacement');
-    setTimeout(() => isStopping || cluster.fork(), RESTART_DELAY_MS);
+    setTimeout(() => isStopping || fork(), RESTART_DELAY_MS);
   });
 
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
   cluster.setupPrimary({ execArgv: [...process.execArgv, '--require', PRELOADED] });
-  cluster.fork();
+  fork();
 }
 
 /** Forwards SIGHUP to the workers that are ready. Returns a function to call with each worker that becomes ready. */

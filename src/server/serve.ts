@@ -8,7 +8,7 @@ import { createLogger, formatBanner, type ReadyService } from '../observability/
 import { SettingsError } from '../settings/setting.ts';
 import { commit, EXIT_CODES, version } from '../system.ts';
 import { createStdoutWriter, logFormatOf } from './audit-log.ts';
-import { handlesHangup, runCluster, STOP_SIGNALS } from './cluster.ts';
+import { handlesHangup, PLACE_VARIABLE, runCluster, STOP_SIGNALS } from './cluster.ts';
 import type { RunningService } from './service.ts';
 
 /** Serves, in this process or in workers, until a stop signal. */
@@ -23,9 +23,9 @@ export async function serve(config: Config): Promise<void> {
   });
   const announce = (ready: ReadyService) => announceReady(ready, config, logger);
   if (cluster.isPrimary && config.WORKERS > 1) return runCluster(config, logger, announce);
-  const { url, serves, access } = await runService(config, logger);
+  const { url, serves, access, place } = await runService(config, logger);
   const ready = { url, serves, access, version, commit, workers: config.WORKERS };
-  if (cluster.isWorker) process.send?.({ ready });
+  if (cluster.isWorker) process.send?.({ ready, place });
   else announce(ready);
 }
 
@@ -55,7 +55,7 @@ async function runService(config: Config, logger: Logger): Promise<RunningServic
 async function startOrExit(config: Config, logger: Logger): Promise<RunningService> {
   // Loaded only here: the primary of a cluster serves nothing itself, and saves 50 MB.
   const { startService } = await import('./service.ts');
-  return startService(config, logger).catch((error: unknown) => {
+  return startService(config, logger, process.env[PLACE_VARIABLE]).catch((error: unknown) => {
     const reason = explainStartError(error);
     if (reason === undefined) logger.fatal({ err: error }, 'Start failed');
     else process.stderr.write(`holdall: ${reason}\n`);

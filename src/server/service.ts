@@ -50,6 +50,8 @@ export interface RunningService {
   readonly url: string;
   /** A description of the store for users. */
   readonly serves: string;
+  /** Identifies what is served, for other processes of the service (`OpenedStore.place`). */
+  readonly place: string | undefined;
   /** A short description of the access control. */
   readonly access: string;
   /** Reopens the log files, after they were moved (log rotation). */
@@ -82,11 +84,14 @@ const ACCESS_DESCRIPTIONS = {
   file: 'permissions from ACCESS_FILE',
 } as const satisfies Record<Service['access']['mode'], string>;
 
-/** Opens the store and listens. Throws an error with instructions if either fails. */
-export async function startService(config: Config, logger: Logger): Promise<RunningService> {
+/**
+ * Opens the store and listens. Throws an error with instructions if either fails. `place`: what the first process of the service
+ * serves.
+ */
+export async function startService(config: Config, logger: Logger, place?: string): Promise<RunningService> {
   const page = await readWebPage(BUILT_PAGE);
   await using opening = new AsyncDisposableStack();
-  const service = await openService(config, page, { logger, resources: opening });
+  const service = await openService(config, page, { logger, resources: opening, place });
   const app = await buildApp(service, logger);
   const url = await app.listen({ host: config.HOST, port: config.PORT });
   const resources = opening.move();
@@ -94,6 +99,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   return {
     url: url + config.BASE_PATH,
     serves: service.serves,
+    place: service.place,
     access: ACCESS_DESCRIPTIONS[service.access.mode],
     reopenLogs: () => service.audit.reopen(),
     async stop() {
@@ -110,6 +116,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
 interface Environment {
   readonly logger: Logger;
   readonly resources: AsyncDisposableStack;
+  readonly place?: string | undefined;
 }
 
 /** Opens everything that the application needs. */
@@ -117,7 +124,7 @@ async function openService(
   config: Config,
   page: WebPage,
   environment: Environment,
-): Promise<Service & { readonly serves: string; drainJobs(): Promise<void> }> {
+): Promise<Service & Pick<RunningService, 'serves' | 'place'> & { drainJobs(): Promise<void> }> {
   const { logger, resources } = environment;
   await requirePrivatePaths(config);
   // Starts a process, so it runs while the store is opened.
@@ -224,6 +231,7 @@ async function openService(
     volumes,
     tracer,
     serves: opened.name,
+    place: opened.place,
   };
 }
 
@@ -231,14 +239,14 @@ async function openService(
 async function openRespondingStore(
   config: Config,
   observer: StoreObserver,
-  { logger, resources }: Environment,
+  { logger, resources, place }: Environment,
 ): Promise<OpenedStore> {
   const timer = setTimeout(
     () => logger.warn({ storageType: config.STORAGE_TYPE }, 'Waiting for the store to respond'),
     SLOW_STORE_MS,
   );
   try {
-    const opened = await openStore(config, observer);
+    const opened = await openStore(config, observer, place);
     resources.defer(async () => opened.store.close?.());
     await opened.store.check?.();
     return opened;

@@ -22,8 +22,11 @@ export interface Backend<Group extends SettingGroup> {
   readonly folderSetting?: TextNames<Group>;
   /** Returns the folder for persistent state on this machine, without opening the store. */
   stateFolder(settings: SettingsOf<Group>): string;
-  /** Opens the store. The settings are valid, and the required ones are set. */
-  open(settings: SettingsOf<Group>, log: StoreLog): Promise<OpenedStore>;
+  /**
+   * Opens the store. The settings are valid, and the required ones are set. `place`: that of the store which another process of
+   * this service has opened. Throws `store-unreachable` if it is another one.
+   */
+  open(settings: SettingsOf<Group>, log: StoreLog, place?: string): Promise<OpenedStore>;
   /** Loads the checks of `holdall doctor` for this backend. */
   loadChecks(): Promise<BackendChecks<SettingsOf<Group>>>;
 }
@@ -53,6 +56,8 @@ export interface OpenedStore {
   readonly store: Store;
   /** Readable name of the served folder, bucket or branch. */
   readonly name: string;
+  /** Identifies the served folder, of which another can take the path, as when a disk is unmounted. */
+  readonly place?: string;
   /** Whether the service streams large files itself, by signed URLs, because the store has no presigned URLs. */
   readonly streamsLargeFiles?: boolean;
   /** Whether the store reads files of this machine, so that caching small parts of them saves nothing. */

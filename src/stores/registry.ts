@@ -37,6 +37,7 @@ export function backendOf({ STORAGE_TYPE: type }: Pick<ServiceSettings, 'STORAGE
 export async function openStore(
   settings: Parameters<RegisteredBackend['open']>[0],
   log: StoreLog,
+  place?: string,
 ): Promise<OpenedStore> {
-  return backendOf(settings).open(settings, log);
+  return backendOf(settings).open(settings, log, place);
 }

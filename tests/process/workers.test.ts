@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { EXIT_CODES } from '../../src/system.ts';
 import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
@@ -28,6 +29,24 @@ describe('Two workers', { skip }, () => {
     const aborted = streams.map((stream) => assert.rejects(once(stream.resume(), 'end'), { code: 'ECONNRESET' }));
     for (const worker of serving()) process.kill(worker, 'SIGKILL');
     await within('all connections are closed', Promise.all(aborted));
+  });
+
+  it('store nothing in a folder that takes the place of DISK_ROOT, also after one was killed', async (t) => {
+    const holdall = await startHoldall(t, { settings: { WORKERS: '2', STATE_DIR: await temporaryFolder(t) } });
+    const { port, root } = holdall;
+    await upload(port, 'kept', 'kept');
+    const [killed = Number.NaN] = await untilAllServe(holdall);
+    await rename(root, `${root}.away`);
+    atEnd(t, () => rm(`${root}.away`, { recursive: true, force: true }));
+    await mkdir(root);
+    process.kill(killed, 'SIGKILL');
+    await until('a replacement is refused', () => holdall.log.some(({ code }) => code === EXIT_CODES.unavailable));
+    assert.equal((await send(port, '/file/new', { method: 'PUT', body: 'new' })).status, 503);
+    assert.deepEqual(await readdir(root), []);
+    await rmdir(root);
+    await rename(`${root}.away`, root);
+    await untilAllServe(holdall);
+    assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
   });
 
   it('share a signing key, replace a killed worker and exit with the parent process', async (t) => {

@@ -17,7 +17,7 @@ async function watchFolder(t: TestContext, options: Pick<DiskWatcherOptions, 'ma
   const warnings: string[] = [];
   const ended = new AbortController();
   t.after(() => ended.abort());
-  const watcher = new DiskWatcher(await Root.open(path, 4), {
+  const watcher = new DiskWatcher(await Root.open(path, { threads: 4 }), {
     ...options,
     report: (paths) => void seen.push(...(paths ?? ['?'])),
     signal: ended.signal,

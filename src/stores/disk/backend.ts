@@ -12,20 +12,21 @@ export const DISK = {
 
   stateFolder: ({ DISK_ROOT, STATE_DIR }) => STATE_DIR ?? join(resolve(DISK_ROOT), RESERVED_FOLDER),
 
-  async open({ DISK_ROOT, UMASK, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log) {
+  async open({ DISK_ROOT, UMASK, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log, place) {
     // Holdall's own files have modes of their own.
     if (UMASK !== undefined) process.umask(UMASK);
     const { openDisk } = await import('./disk.ts');
-    const { store, signingKey, ownFolder, root, names } = await openDisk({
+    const { store, signingKey, ownFolder, root, ...traits } = await openDisk({
       root: DISK_ROOT,
       signingKey: SIGNING_KEY ?? (STATE_DIR === undefined ? undefined : await loadKeyFrom(STATE_DIR)),
       threads: UV_THREADPOOL_SIZE,
+      place,
       log,
     });
     return {
       store,
       streamsLargeFiles: true,
-      names,
+      ...traits,
       isLocal: true,
       contentOrigins: [],
       name: root,

@@ -33,6 +33,8 @@ export interface DiskOptions {
   readonly signingKey?: Buffer | undefined;
   /** Size of libuv's thread pool (`UV_THREADPOOL_SIZE`). Default: 4 */
   readonly threads?: number;
+  /** The place of the folder that another process of this service serves. */
+  readonly place?: string | undefined;
   /** Logs problems that an operator should know and that fail no request. */
   readonly log: DiskLog;
 }
@@ -43,6 +45,8 @@ export interface Disk {
   readonly signingKey: Buffer;
   /** Absolute path of the served folder. */
   readonly root: string;
+  /** Identifies the served folder. */
+  readonly place: string;
   /** Absolute path of Holdall's own folder inside the root. */
   readonly ownFolder: string;
   /** How the file system compares names. */
@@ -54,15 +58,17 @@ const DEFAULT_THREADS = 4;
 
 /**
  * Opens a local folder as a store of plain files, which other programs can read and write too. Holdall's own files are
- * in one hidden folder inside it. Throws `denied` with a one-line message if the folder can't be used.
+ * in one hidden folder inside it. Throws `denied` with a one-line message if the folder can't be used, and `store-unreachable`
+ * if `place` is that of another folder.
  */
 export async function openDisk({
   root: folder,
   signingKey,
   threads = DEFAULT_THREADS,
+  place,
   log,
 }: DiskOptions): Promise<Disk> {
-  const root = await Root.open(folder, threads);
+  const root = await Root.open(folder, { threads, place });
   const ownFolder = join(root.path, RESERVED_FOLDER);
   const { temporary, key } = await openOwnFolder(ownFolder, { signingKey, root, log }).catch((error: unknown) => {
     throw unusableRoot(folder, error);
@@ -135,7 +141,7 @@ export async function openDisk({
     close: () => temporary.close(),
   } satisfies Store;
 
-  return { store, signingKey: key, root: root.path, ownFolder, names: root.names };
+  return { store, signingKey: key, root: root.path, place: root.place, ownFolder, names: root.names };
 }
 
 /** Throws `unavailable` if the root was replaced or can't be written to. A full disk is usable: it can be read, and deletes free space. */

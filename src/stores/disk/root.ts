@@ -109,9 +109,17 @@ export class Root {
 
   /**
    * Opens a folder as the root and creates it if missing. `threads` is the size of libuv's thread pool. Throws `denied`
-   * with a one-line message for the operator if the folder can't be used.
+   * with a one-line message for the operator if the folder can't be used, and `store-unreachable` if `place` is not that of
+   * the folder.
    */
-  static async open(folder: string, threads: number): Promise<Root> {
+  static async open(
+    folder: string,
+    { threads, place }: { threads: number; place?: string | undefined },
+  ): Promise<Root> {
+    const requirePlace = (found: BigIntStats | undefined) => {
+      if (place !== undefined && (!found || placeOf(found) !== place)) throw rootReplaced(folder);
+    };
+    requirePlace(await stat(folder, { bigint: true }).catch(() => undefined));
     try {
       await makeDurableFolder(resolve(folder));
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -120,12 +128,18 @@ export class Root {
       const { type } = await statfs(path);
       const system = createSystem({ isLocal: isLocalFileSystem(type), threads });
       const identity = await stat(path, { bigint: true });
+      requirePlace(identity);
       return new Root({ path, names, system, fileSystemType: type, identity });
     } catch (error) {
       const code = systemErrorCode(error);
       if (code !== 'EEXIST' && code !== 'ENOTDIR') throw unusableRoot(folder, error);
       throw new StoreError('denied', `DISK_ROOT ${folder} is not a folder. Set it to a folder.`, { cause: error });
     }
+  }
+
+  /** Identifies the folder, also for other processes. */
+  get place(): string {
+    return placeOf(this.#identity);
   }
 
   /** Throws `unavailable` if `path` leads to another folder than at the start, for example after an unmount. */
@@ -425,6 +439,8 @@ async function createIn(parent: Folder, name: string, folder: FolderPath): Promi
 }
 
 /** Returns an `unavailable` error: the root was unmounted or replaced. It must not look like an empty folder. */
+const placeOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
+
 function rootReplaced(path: string): StoreError {
   const message = `The folder ${path} (DISK_ROOT) was replaced since the start. Check that its disk is mounted, or restart the service.`;
   return new StoreError('store-unreachable', message, { retryAfter: 5 });

@@ -32,7 +32,7 @@ describe('Sign-in with an identity provider', () => {
       assertFailure(response, 400, /outside the service/);
       assert.equal(response.headers['set-cookie'], undefined, place);
     }
-    assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /must be string/);
+    assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /more than once/);
     const browser = createBrowser();
     // Unchanged, these are names of files in the service.
     for (const place of ['notes:2026/x/', 'https://evil.example.org/', 'javascript:alert(1)', '@evil.example.org']) {
