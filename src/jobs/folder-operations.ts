@@ -117,7 +117,13 @@ async function transfer(
       onNoDestination: saveNoDestination,
     };
     // A process that has taken the job over relies on these copies.
-    return files.copyFolder(from, to, { ...options, attempt, beforeUndo: saveNoDestination });
+    try {
+      return await files.copyFolder(from, to, { ...options, attempt, beforeUndo: saveNoDestination });
+    } catch (error) {
+      // All that is in it came after the job.
+      const isOutdated = before !== undefined && isStoreError(error, 'not-found') && (await files.folderExists(from));
+      throw isOutdated ? jobOutdated(from, error) : error;
+    }
   }
   try {
     if (action === 'move folder') await files.moveFolder(from, to, options);

@@ -27,7 +27,7 @@ it('logs at the start, each minute and at the end that a full disk prevents the 
   const start = performance.now();
   const clock = t.mock.method(performance, 'now', () => start);
   for (let count = 0; count < 3; count++) await record();
-  clock.mock.mockImplementation(() => start + 60_000);
+  clock.mock.mockImplementation(() => start + 60_001);
   for (let count = 0; count < 3; count++) await record();
   full.mock.restore();
   for (let count = 0; count < 3; count++) await record();
