@@ -31,7 +31,7 @@ describe('Two workers', { skip }, () => {
     await within('all connections are closed', Promise.all(aborted));
   });
 
-  it('store nothing in a folder that takes the place of DISK_ROOT, also after one was killed', async (t) => {
+  it('store nothing in a folder that replaces DISK_ROOT, also after one was killed', async (t) => {
     const holdall = await startHoldall(t, { settings: { WORKERS: '2', STATE_DIR: await temporaryFolder(t) } });
     const { port, root } = holdall;
     await upload(port, 'kept', 'kept');
