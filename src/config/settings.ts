@@ -346,7 +346,7 @@ export const SETTINGS = {
     read: positiveSize,
     defaultText: null,
     example: '100GB',
-    help: 'Maximum bytes in the trash. The oldest items are removed first. Default: no limit.',
+    help: 'Maximum bytes in the trash, in equal shares of the users. Default: no limit.',
   },
   VERSIONS_DAYS: {
     read: integer(0, MAX_RETENTION_DAYS),
@@ -358,7 +358,7 @@ export const SETTINGS = {
     read: positiveSize,
     defaultText: '10GB',
     example: '50GB',
-    help: 'Maximum bytes of earlier contents of files. The oldest ones are removed first.',
+    help: 'Maximum bytes of earlier contents of files, in equal shares of the users.',
   },
   HISTORY_PERMISSION: {
     read: oneOf('write', 'manage', 'read'),
