@@ -47,8 +47,12 @@ const put = (gallery: Gallery, path: string, bytes: Buffer, type = 'video/mp4'):
 const STILLS = { stills: ['video', 'pdf', 'heic'] } as const;
 const PREVIEW: Rendition = { kind: 'preview', width: 320, format: 'webp' };
 
+/** What killed services left. */
+const LEFT_BEFORE: ReadonlySet<string> = new Set(readdirSync(tmpdir()));
+
 /** Returns the remaining input files of programs. */
-const leftInputs = () => readdirSync(tmpdir()).filter((name) => name.startsWith('holdall-still-'));
+const leftInputs = () =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('holdall-still-') && !LEFT_BEFORE.has(name));
 
 test('finds the programs and starts their sandbox', async () => {
   const { protection, ...found } = await findPrograms();
