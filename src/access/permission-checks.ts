@@ -5,6 +5,7 @@ import {
   childFile,
   type FilePath,
   type FolderPath,
+  foldersOf,
   foundFolder,
   isFolder,
   MAX_PATH_BYTES,
@@ -315,11 +316,7 @@ function nameInUse(path: Path): StoreError {
 
 /** Returns the paths at which a file would conflict with a folder of `path`. */
 function conflictingFiles(path: Path): FilePath[] {
-  const files: FilePath[] = [];
-  for (let folder = isFolder(path) ? path : parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
-    files.push(childFile(parentOf(folder), nameOf(folder)));
-  }
-  return files;
+  return foldersOf(path).map((folder) => childFile(parentOf(folder), nameOf(folder)));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Change, ChangeRecord, LoggedChange } from '../model/change.ts';
 import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import { type FilePath, type FolderPath, foldersOf, isFolder, parentOf } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Position } from './cursor.ts';
 import { type ChangeLog, RESYNC } from './log.ts';
@@ -191,7 +191,7 @@ export class ExternalChanges {
   /** Returns the last change of a path. A folder that was moved or deleted takes everything in it along. */
   #lastStateOf(path: Path): Remembered | undefined {
     let last = this.#remembered.get(path);
-    for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+    for (const folder of foldersOf(parentOf(path))) {
       const state = this.#remembered.get(folder);
       if (state?.isAbsent && state.order > (last?.order ?? -1)) last = state;
     }

@@ -1,5 +1,5 @@
 import { quoted, StoreError } from '../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import { type FilePath, type FolderPath, foldersOf } from '../model/path.ts';
 
 /** Maximum depth of the folders that one operation creates. A path of 1 KiB could otherwise create 500 folders. */
 const MAX_NEW_FOLDERS = 32;
@@ -16,15 +16,6 @@ export async function requireFewNewFolders(
 /** Throws `invalid-request` if the folders of a path, itself included, include more than 32 that match. */
 export function requireFewFolders(path: FilePath | FolderPath, matches: (folder: FolderPath) => boolean): void {
   if (foldersOf(path).filter(matches).length > MAX_NEW_FOLDERS) throw tooManyFolders(path);
-}
-
-/** Returns the folders of a path, the deepest first. */
-function foldersOf(path: FilePath | FolderPath): readonly FolderPath[] {
-  const folders: FolderPath[] = [];
-  for (let folder = isFolder(path) ? path : parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
-    folders.push(folder);
-  }
-  return folders;
 }
 
 function tooManyFolders(path: FilePath | FolderPath): StoreError {

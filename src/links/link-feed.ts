@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts';
 import type { ChangesTable } from '../database/tables/changes.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import { type FilePath, type FolderPath, foldersOf, isFolder, parentOf, ROOT } from '../model/path.ts';
 
 /** Changes that one transaction applies. On SQLite, it blocks the process. */
 const BATCH = 200;
@@ -129,8 +129,7 @@ export async function requireUnchanged(
   since: number,
 ): Promise<void> {
   const followed = await lockFeed(db);
-  const paths: (FilePath | FolderPath)[] = [path];
-  for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) paths.push(folder);
+  const paths = [path, ...foldersOf(parentOf(path))];
   const change = await db
     .selectFrom('changes')
     .select('sequence')

@@ -88,6 +88,15 @@ export function parentOf(path: FilePath | FolderPath): FolderPath {
   return path.slice(0, withoutSlash(path).lastIndexOf('/') + 1) as FolderPath;
 }
 
+/** Returns the folders of a path, itself included if it is a folder, the deepest first and without the root. */
+export function foldersOf(path: FilePath | FolderPath): readonly FolderPath[] {
+  const folders: FolderPath[] = [];
+  for (let folder = isFolder(path) ? path : parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+    folders.push(folder);
+  }
+  return folders;
+}
+
 /** Percent-encodes each segment of a path for a URL, but not the slashes. */
 export function encodePath(path: string): string {
   if (UNRESERVED.test(path)) return path;

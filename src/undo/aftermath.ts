@@ -1,7 +1,16 @@
 import type { ChangeLog, ChangeScope, StoredChange } from '../changes/log.ts';
 import type { ChangeType } from '../model/change.ts';
 import type { KeptId } from '../model/kept-ids.ts';
-import { type FilePath, type FolderPath, folderNamed, isFolder, isWithin, parentOf, ROOT } from '../model/path.ts';
+import {
+  type FilePath,
+  type FolderPath,
+  folderNamed,
+  foldersOf,
+  isFolder,
+  isWithin,
+  parentOf,
+  ROOT,
+} from '../model/path.ts';
 import { isMove, Trail } from './trail.ts';
 
 type Path = FilePath | FolderPath;
@@ -197,7 +206,7 @@ function forbidsUndo(later: StoredChange, target: StoredChange, current: Path): 
 function ancestorsOf(paths: Iterable<Path>): readonly FolderPath[] {
   const ancestors = new Set<FolderPath>();
   for (const path of paths) {
-    for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) ancestors.add(folder);
+    for (const folder of foldersOf(parentOf(path))) ancestors.add(folder);
   }
   return [...ancestors];
 }
