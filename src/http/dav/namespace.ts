@@ -65,11 +65,11 @@ async function findDeleted({ files, target }: DavContext): Promise<Pick<Entry, '
 export async function copy(context: DavContext): Promise<FastifyReply> {
   const isDeep = context.depth('infinity', '0') === 'infinity';
   return transfer(context, async (source, to, replace) => {
-    const { files, environment, holder, request } = context;
+    const { files, environment, holder, request, signal } = context;
     if (source.kind === 'file') await files.copyFile(source.path, to.file ?? notAFolder(to), { replace });
     else if (isDeep) {
       const copyAll = () => files.copyFolder(source.path, to.folder, { replace });
-      await environment.limitFolderCopy(clientNetwork(request.ip), copyAll);
+      await environment.limitFolderCopy(clientNetwork(request.ip), copyAll, signal);
     } else {
       // Its properties are copied.
       files.requireRead('copy folder', source.path);
