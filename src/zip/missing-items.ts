@@ -46,6 +46,6 @@ function reasonOf(error: unknown): string {
   if (isStoreError(error) && error.code === 'disk-error') return 'the disk reported an error';
   if (isStoreError(error, 'denied')) return 'the service has no permission';
   if (isStoreError(error) && error.code === 'folder-too-large')
-    return 'the folder has more entries than GitHub returns';
+    return 'the folder has more entries than the store can list';
   throw error;
 }

@@ -166,7 +166,7 @@ describe('A branch with more files than the host returns in one response', () =>
     assert.deepEqual(Object.fromEntries(entries.map(({ name, content }) => [name, content.toString()])), {
       'top/small/file': 'text',
       'Missing files.txt':
-        'This archive is incomplete. Holdall could not read:\n\n"top/large/": the folder has more entries than GitHub returns\n',
+        'This archive is incomplete. Holdall could not read:\n\n"top/large/": the folder has more entries than the store can list\n',
     });
   });
 
