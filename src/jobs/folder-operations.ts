@@ -116,11 +116,11 @@ async function transfer(
       hadNoDestination: checkpoint !== undefined || isDestinationChanged,
       onNoDestination: saveNoDestination,
     };
-    // A process that has taken the job over relies on these copies.
     try {
+      // `beforeUndo`: a process that has taken the job over relies on these copies.
       return await files.copyFolder(from, to, { ...options, attempt, beforeUndo: saveNoDestination });
     } catch (error) {
-      // All that is in it came after the job.
+      // Everything in the source came after the job.
       const isOutdated = before !== undefined && isStoreError(error, 'not-found') && (await files.folderExists(from));
       throw isOutdated ? jobOutdated(from, error) : error;
     }

@@ -56,7 +56,7 @@ export interface OpenedStore {
   readonly store: Store;
   /** Readable name of the served folder, bucket or branch. */
   readonly name: string;
-  /** Identifies the served folder, of which another can take the path, as when a disk is unmounted. */
+  /** Identifies the served folder. Another folder can get its path, for example when a disk is unmounted. */
   readonly place?: string;
   /** Whether the service streams large files itself, by signed URLs, because the store has no presigned URLs. */
   readonly streamsLargeFiles?: boolean;

@@ -92,7 +92,7 @@ interface Koffi {
 const CALL_CONCURRENCY = 2;
 
 async function bindCalls(): Promise<Calls> {
-  // Loaded with the first file that is written. Optional: npm installs the package of this platform, if it is one of two.
+  // Loaded with the first file that is written. Optional: there are packages for x64 and arm64.
   const { default: koffi } = (await import(`@koromix/koffi-linux-${process.arch}`)) as { default: Koffi };
   // The program itself, which is linked to its C library: glibc or musl.
   const library = koffi.load(null);

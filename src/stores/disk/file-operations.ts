@@ -112,10 +112,13 @@ export class DiskFileOperations {
       throw error;
     }
     const version = entryOf(file, await lstat(moved, { bigint: true }));
-    const failure: unknown = version.etag === etag ? await rejectionOf(unlink(moved)) : versionReplaced(file);
-    if (failure === undefined) return;
-    await this.#temporary.recovery.restoreFile(moved, path, file);
-    throw failure;
+    try {
+      if (version.etag !== etag) throw versionReplaced(file);
+      await unlink(moved);
+    } catch (error) {
+      await this.#temporary.recovery.restoreFile(moved, path, file);
+      throw error;
+    }
   }
 
   /** Fulfils the contract of `Store.moveToTrash` for a file. */
@@ -277,13 +280,6 @@ export class DiskFileOperations {
     return from !== to && names.certain(from) === names.certain(to);
   }
 }
-
-/** Resolves to the error with which a promise rejects; undefined if it doesn't. */
-const rejectionOf = (promise: Promise<void>): Promise<unknown> =>
-  promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 
 const isSameInode = (left: BigIntStats | undefined, right: BigIntStats): boolean =>
   left?.ino === right.ino && left.dev === right.dev;
