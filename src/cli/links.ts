@@ -72,7 +72,7 @@ export const LINK_CREATE = defineCommand<CreateOptions>({
     },
     {
       flags: '--max-uploads <count>',
-      help: 'How many uploads the link allows (default: any number)',
+      help: 'How many uploads and new folders the link allows (default: any number)',
       check: checkOf(COUNT),
     },
     {

@@ -40,8 +40,8 @@ const LinkDescription = Type.Object(
     hasPassword: Type.Boolean({ description: 'Whether visitors need a password.' }),
     maxDownloads: Type.Optional(count('The number of downloads that the link allows.')),
     downloads: count('The number of downloads so far.'),
-    maxUploads: Type.Optional(count('The number of uploads that the link allows.')),
-    uploads: count('The number of uploads so far, with those in progress.'),
+    maxUploads: Type.Optional(count('The number of uploads and new folders that the link allows.')),
+    uploads: count('The number of uploads and new folders so far.'),
     maxUploadBytes: Type.Optional(count('The maximum size of each uploaded file in bytes.')),
     askSender: Type.Boolean({ description: 'Whether uploads need the name of their sender.' }),
     lastUsedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Exact to the minute.' })),
@@ -72,7 +72,7 @@ const label = orNull(
 const expiresAt = orNull(Type.String({ description: 'When the link ends, as a time of RFC 3339. Default: never.' }));
 const password = orNull(Type.String({ description: 'The password that visitors must enter. It is stored hashed.' }));
 const maxDownloads = orNull(limit('How many downloads the link allows. Default: any number.'));
-const maxUploads = orNull(limit('How many uploads the link allows. Default: any number.'));
+const maxUploads = orNull(limit('How many uploads and new folders the link allows. Default: any number.'));
 const maxUploadBytes = orNull(limit('The maximum size of each uploaded file in bytes.'));
 const askSender = Type.Boolean({
   description: 'Whether each upload needs the name of its sender, which becomes the name of the folder of their files.',
@@ -156,7 +156,7 @@ const VisitorLinkDescription = Type.Object(
     expiresAt: Type.Optional(Type.String({ format: 'date-time' })),
     askSender: Type.Boolean({ description: 'Whether uploads need the form field `sender`.' }),
     maxUploadBytes: Type.Optional(count('The maximum size of each uploaded file in bytes.')),
-    uploadsLeft: Type.Optional(count('The number of uploads that are left. Absent without a limit.')),
+    uploadsLeft: Type.Optional(count('The number of uploads and new folders that are left. Absent without a limit.')),
     downloadsLeft: Type.Optional(count('The number of downloads that are left. Absent without a limit.')),
   },
   { title: 'VisitorLink' },

@@ -399,6 +399,55 @@ describe('A visitor of a share link', () => {
     });
   });
 
+  describe('of a link with read and write permission and a limit of uploads', () => {
+    const createFolder = ({ base }: { readonly base: string }, path: string, headers = {}) =>
+      send(service.port, `${base}/create_folder`, json({ path }, headers));
+
+    it('creates as many files and folders as allowed', async () => {
+      const link = await share({ permissions: ['read', 'write'], maxUploads: 3 });
+      is(await createFolder(link, 'one/two'), 200);
+      is(await createFolder(link, 'one/two'), 200);
+      is(await createFolder(link, 'one'), 200);
+      is(await createFolder(link, 'a.txt'), 409, 'wrong-kind');
+      is(await createFolder(link, `new/${'n'.repeat(256)}`), 400, 'path-too-long');
+      is(await createFolder(link, 'new', { 'if-match': '"x"' }), 412, 'condition-failed');
+      assert.equal((await link.admin())['uploads'], 1);
+      is(await link.upload('file.txt'), 200);
+      const statuses = (await Promise.all(Array.from({ length: 5 }, (_, i) => createFolder(link, `many${i}`)))).map(
+        ({ status }) => status,
+      );
+      assert.deepEqual(
+        statuses.toSorted((a, b) => a - b),
+        [200, 403, 403, 403, 403],
+      );
+      is(await createFolder(link, 'more'), 403, 'link-exhausted');
+      is(await link.upload('more.txt'), 403, 'link-exhausted');
+      is(await createFolder(link, 'one'), 200);
+      const names = (jsonOf(await link.get('/')) as { entries: { name: string }[] }).entries.map(({ name }) => name);
+      assert.equal(names.filter((name) => name.startsWith('many')).length, 1);
+      assert.ok(!names.includes('new') && !names.includes('more'), String(names));
+      assert.equal((await link.admin())['uploads'], 3);
+    });
+
+    it('leaves no folders behind when uploads fail', async () => {
+      const link = await share({ permissions: ['read', 'write'], maxUploads: 2 });
+      const listing = (await link.get('/')).body.toString();
+      const long = 'n'.repeat(256);
+      is(await link.upload(long, { prefix: 'one/two/' }), 400, 'path-too-long');
+      is(await link.get(`/file/one/two/${long}`, {}, { method: 'PUT', body: 'x' }), 400, 'path-too-long');
+      const digest = { 'content-digest': `sha-256=:${Buffer.alloc(32).toString('base64')}:` };
+      is(await link.get('/file/one/two/x', digest, { method: 'PUT', body: 'x' }), 400, 'digest-mismatch');
+      is(await link.get('/file/one/two/x/../y', {}, { method: 'PUT', body: 'x' }), 400, 'invalid-path');
+      assert.equal((await link.get('/')).body.toString(), listing);
+    });
+
+    it('creates no folders by WebDAV', async () => {
+      const link = await share({ permissions: ['read', 'write'] });
+      assert.equal((await link.get('/-/dav/new/', {}, { method: 'MKCOL' })).status, 404);
+      is(await link.get('/new/', {}, { method: 'MKCOL' }), 405, 'method-not-allowed');
+    });
+  });
+
   it('gets no ID of a change, because visitors undo nothing', async () => {
     const link = await share({ permissions: ['read', 'write'] });
     for (const [path, body] of [

@@ -247,6 +247,16 @@ export class LinkRequestAccess implements RequestAccess {
     }
   }
 
+  /** Creates a folder. A new one counts as an upload. Throws 403 if the link allows no more. */
+  async createFolder(folder: FolderPath): Promise<void> {
+    const { files } = this;
+    if (files.canRead(folder) && (await files.folderExists(folder))) return files.createFolder(folder);
+    return this.countUpload(async (count) => {
+      await count();
+      await files.createFolder(folder);
+    });
+  }
+
   /** Returns the grant of a signed URL of this link. Throws 403 if the URL is not valid. */
   verifyUrl(file: FilePath, query: string): DownloadGrant {
     return this.#signedUrls().verify(file, query, Date.now());

@@ -175,14 +175,15 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
       },
     },
     async (request) => {
-      visitorOf(request)?.requireVisible();
+      const visitor = visitorOf(request);
+      visitor?.requireVisible();
       const { files } = accessOf(request);
       const folder = parseFolder(request.body.path);
       if (hasPreconditions(request.headers)) {
         const isPresent = files.canRead(folder) && (await files.folderExists(folder));
         requirePreconditions(request.headers, isPresent ? { kind: 'folder', path: folder } : undefined);
       }
-      await files.createFolder(folder);
+      await (visitor ?? files).createFolder(folder);
       return { success: true, message: 'Folder created successfully', ...changeOf(request) } as const;
     },
   );

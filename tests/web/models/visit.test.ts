@@ -121,9 +121,11 @@ describe('The service of a visitor', () => {
     assert.deepEqual(uploads, []);
   });
 
-  it('subtracts uploads from those that are left', async () => {
-    const { service, state } = createScene({ link: { ...REQUEST, uploadsLeft: 2 } });
+  it('subtracts uploads and new folders from those that are left', async () => {
+    const { service, state } = createScene({ link: { ...REQUEST, uploadsLeft: 3 } });
     await service.upload(upload());
+    assert.equal(state.link.value?.uploadsLeft, 2);
+    await service.createFolder('new/');
     assert.equal(state.link.value?.uploadsLeft, 1);
   });
 

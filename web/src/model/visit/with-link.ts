@@ -70,6 +70,11 @@ export function withLink(
       uploading -= 1;
     }
   };
+  const createFolder: Service['createFolder'] = async (path, signal) => {
+    const created = await service.createFolder(path, signal);
+    countUpload(link);
+    return created;
+  };
   /** Returns whether the link does not exist anymore because this page used or is using all its uploads. */
   const isUsedUp = (error: unknown) => {
     const left = link.peek()?.uploadsLeft;
@@ -89,7 +94,7 @@ export function withLink(
   return {
     list,
     upload: (given) => watched(() => upload(given), given.signal),
-    createFolder: (path, signal) => watched(() => service.createFolder(path, signal), signal),
+    createFolder: (path, signal) => watched(() => createFolder(path, signal), signal),
     read: (path, range) => watched(() => service.read(path, range), range.signal),
     check: (path, signal) => watched(() => check(path, signal), signal),
     send: (endpoint, options) => watched(() => service.send(endpoint, options), options?.signal),
@@ -106,7 +111,7 @@ function emptyListing(rights: NonNullable<Listing['rights']>): Listing {
   return { success: true, prefix: '', entries: [], rights };
 }
 
-/** Subtracts an upload from those that are left. */
+/** Subtracts an upload or new folder from those that are left. */
 function countUpload(link: VisitState['link']): void {
   const { value } = link;
   if (value?.uploadsLeft === undefined) return;
