@@ -4,7 +4,7 @@ import type { Files } from '../files/files.ts';
 import { isStoreError } from '../model/error.ts';
 import { decodeCursor, encodeCursor } from '../model/page.ts';
 import { comparePaths, type FilePath, type FolderPath, isFolder } from '../model/path.ts';
-import { type Cancellable, type Entry, type Listing, MAX_PAGE } from '../model/store.ts';
+import { type Cancellable, type Entry, type Listing, type ListOptions, MAX_PAGE } from '../model/store.ts';
 import type { Identity, Policy } from './policy.ts';
 
 /** Who lists a folder. */
@@ -14,8 +14,6 @@ interface Viewer {
   /** Returns whether listings omit a file or folder. */
   readonly isHidden: ((path: FilePath | FolderPath) => boolean) | undefined;
 }
-
-type ListOptions = { cursor?: string; limit?: number } & Cancellable;
 
 /**
  * Returns a page of a folder with the entries that a user may see. With read permission, that is everything except

@@ -18,6 +18,7 @@ import {
   type Content,
   type FileEntry,
   type Listing,
+  type ListOptions,
   MAX_PAGE,
   type Quota,
   type Replacing,
@@ -62,7 +63,7 @@ type FolderChangeOptions = FolderOptions & ByUser;
  */
 export interface Files extends TrashOperations, VersionOperations {
   /** Returns one page of a folder: at most `limit` entries, from 1 to `MAX_PAGE`. */
-  list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
+  list(folder: FolderPath, options?: ListOptions): Promise<Listing>;
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
   /** Returns whether a folder exists. The root always does. */
   folderExists(folder: FolderPath, options?: Cancellable): Promise<boolean>;

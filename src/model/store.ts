@@ -32,7 +32,7 @@ export interface FileEntry {
   readonly changed?: Date;
   /** The media type with its parameters. */
   readonly type: string;
-  /** Whether the store might not be permitted to read the file, so that `stat` has to find out. Only in listings. */
+  /** Whether the process might not be permitted to read the file. `stat` finds out. Only in listings (`checkReadable`). */
   readonly mayBeUnreadable?: true;
   /**
    * The coding of the stored bytes, if other programs stored them compressed (`Content-Encoding`). Size, ETag and ranges are
@@ -49,6 +49,13 @@ export interface FolderEntry {
 }
 
 export type Entry = FileEntry | FolderEntry;
+
+export interface ListOptions extends Cancellable {
+  readonly cursor?: string;
+  readonly limit?: number;
+  /** Sets `mayBeUnreadable` of files, in stores whose files can have permissions of their own. */
+  readonly checkReadable?: boolean;
+}
 
 export interface Listing {
   readonly entries: readonly Entry[];
@@ -308,7 +315,7 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * shorter although more entries follow. Omits markers and keys that are not valid paths. The root always exists.
    * Throws `not-found` if the folder does not exist, and `invalid-request` if the cursor is invalid.
    */
-  list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
+  list(folder: FolderPath, options?: ListOptions): Promise<Listing>;
 
   /** Returns the metadata of a file. Throws `not-found` if it does not exist, also if a folder has the name. */
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;

@@ -260,7 +260,7 @@ async function listPage(
   cursor?: string,
 ): Promise<Listing | undefined> {
   try {
-    return await files.list(path, { ...options, ...(cursor !== undefined && { cursor }) });
+    return await files.list(path, { ...options, checkReadable: true, ...(cursor !== undefined && { cursor }) });
   } catch (error) {
     if (requested.size === 1 && requested.has(path)) throw error;
     if (!requested.has(path) && isStoreError(error, 'not-found')) return undefined;

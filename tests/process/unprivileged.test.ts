@@ -6,8 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type LogLine, type Start, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { assertFailure, postForm, upload } from '../http/client.ts';
+import { assertFailure, postForm, send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 
 export const needs: readonly Need[] = ['root', 'setpriv', 'acl'];
 
@@ -17,6 +18,8 @@ const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The ids of the service: its user and group, and its supplementary group. */
 const SERVICE = { uid: 65_534, gid: 65_534, member: 2345 };
+const AS_SERVICE = `setpriv --reuid ${SERVICE.uid} --regid ${SERVICE.gid} --groups ${SERVICE.member}`;
+const AS_POWERLESS_ROOT = 'setpriv --bounding-set=-all --inh-caps=-all';
 const OWNER = 1234;
 const OTHER_GROUP = 3456;
 
@@ -24,16 +27,17 @@ const OTHER_GROUP = 3456;
  * Starts a service of another user, who may not be permitted to read the checkout and Node.js. That user reads them
  * in a folder of its own, where only this process has them.
  */
-async function startUnprivileged(t: TestContext, root: string, settings: Start['settings'] = {}) {
+async function startUnprivileged(
+  t: TestContext,
+  root: string,
+  settings: Start['settings'] = {},
+  identity = AS_SERVICE,
+) {
   const home = await temporaryFolder(t);
   await chmod(home, 0o755);
   await mkdir(join(home, 'checkout'));
   await writeFile(join(home, 'node'), '');
-  const steps = [
-    'mount --bind "$1" checkout',
-    'mount --bind "$2" node',
-    `exec setpriv --reuid ${SERVICE.uid} --regid ${SERVICE.gid} --groups ${SERVICE.member} "$PWD/node" "$3"`,
-  ];
+  const steps = ['mount --bind "$1" checkout', 'mount --bind "$2" node', `exec ${identity} "$PWD/node" "$3"`];
   const script = ['cd "$0"', ...steps].join(' && ');
   return startHoldall(t, {
     root,
@@ -131,5 +135,39 @@ describe('A service without privileges that replaces a file of another user', { 
     const versions = stdout.trim().split('\n').toSorted();
     assert.equal(versions.length, CASES.filter(({ isReadable }) => isReadable).length, stdout);
     assert.equal((await metadataOf(at('.holdall'))).mode, '700');
+  });
+});
+
+describe('A ZIP archive of files that the service is not permitted to read', { concurrency: true }, () => {
+  const MISSING = 'This archive is incomplete. Holdall could not read:\n\n"a/secret": the service has no permission\n';
+  const zipOf = async (port: number) => {
+    const { status, body } = await send(port, '/-/zip/a/');
+    assert.equal(status, 200, body.toString());
+    return Object.fromEntries(parseArchive(body).map(({ name, content }) => [name, content.toString()]));
+  };
+  const plantTree = async (root: string) => {
+    await mkdir(join(root, 'a'));
+    for (const name of ['a/open', 'a/secret']) {
+      await writeFile(join(root, name), name);
+      await chown(join(root, name), OWNER, OTHER_GROUP);
+    }
+  };
+
+  it('lists a file that only an ACL forbids, and has the others', async (t) => {
+    const { root } = await sharedFolder(t);
+    await plantTree(root);
+    await run('setfacl', ['--modify', `user:${SERVICE.uid}:---`, join(root, 'a/secret')]);
+    const { port } = await startUnprivileged(t, root);
+    const archive = { 'a/open': 'a/open', 'Missing files.txt': MISSING };
+    // The second archive is from cached listings.
+    for (let attempt = 1; attempt <= 2; attempt++) assert.deepEqual(await zipOf(port), archive);
+  });
+
+  it('lists a file that root without capabilities can not read, and has the others', async (t) => {
+    const root = await temporaryFolder(t);
+    await plantTree(root);
+    await chmod(join(root, 'a/secret'), 0o600);
+    const { port } = await startUnprivileged(t, root, {}, AS_POWERLESS_ROOT);
+    assert.deepEqual(await zipOf(port), { 'a/open': 'a/open', 'Missing files.txt': MISSING });
   });
 });

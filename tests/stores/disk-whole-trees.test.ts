@@ -5,7 +5,9 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { createFiles } from '../../src/files/files.ts';
 import { createFolderOperations } from '../../src/files/folder-operations.ts';
+import { SharedFiles } from '../../src/files/shared-files.ts';
 import { newKeptId } from '../../src/model/kept-ids.ts';
+import { ROOT } from '../../src/model/path.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { archiveStream } from '../../src/zip/archive-stream.ts';
 import { Checksums } from '../../src/zip/checksums.ts';
@@ -124,6 +126,9 @@ describe('A ZIP archive of a disk', () => {
       await assert.rejects(buildArchive(files, [file('a/secret')]), { code: 'denied', message: /"a\/secret"/ });
       const archive = await buildArchive(files, [file('a/1'), file('a/secret')]);
       assert.equal(archive.length, 2);
+      const cursors = { seal: String, open: String };
+      const shared = new SharedFiles(files, { folder: folder('a'), file: undefined, cursors, sign: String });
+      assert.equal((await buildArchive(shared, [ROOT])).length, 3);
     });
     for (const path of ['a/closed', 'a/secret']) await chmod(join(root, path), 0o755);
     // A file at the top has the name already.

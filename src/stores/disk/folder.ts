@@ -27,6 +27,8 @@ export interface Folder extends AsyncDisposable {
   find(name: string): MaybePromise<BigIntStats | undefined>;
   /** Returns the result of `find` for each name, in the same order. */
   findAll(names: readonly string[]): Promise<(BigIntStats | undefined)[]>;
+  /** Returns for each name, in the same order, whether the process can read the file. False if that is uncertain. */
+  areReadable(names: readonly string[]): MaybePromise<readonly boolean[]>;
   /** Makes earlier changes to the names in this folder durable. */
   sync(): Promise<void>;
   /**
@@ -84,6 +86,8 @@ export function asFolder(
     syscalls,
     stats: () => syscalls.statOpen(fd),
     find: (name) => syscalls.find(at(name)),
+    // The absolute path takes half the time, and the outcome is only a hint.
+    areReadable: (names) => listing.areReadable(names.map((name) => `${absolute}/${name}`)),
     sync: () => syncFolder(fd),
     readNames: (options, visit) => listing.readFolder(path, options, visit),
     [Symbol.asyncDispose]: async () => syscalls.close(fd),

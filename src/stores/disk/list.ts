@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../concurrency/single-flight.ts';
-import { type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../model/path.ts';
-import { MAX_OMITTED_NAMES, type Store } from '../../model/store.ts';
+import { type FilePath, type FolderPath, foundFile, foundFolder, nameOf, ROOT } from '../../model/path.ts';
+import { type Entry, MAX_OMITTED_NAMES, type Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { RecentPages } from './recent-pages.ts';
@@ -19,7 +19,7 @@ import type { NamedEntry } from './syscalls.ts';
 export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['list'] {
   const readCachedChildren = createChildrenReader(root.maxPathBytes);
   const pages = new RecentPages();
-  return async (path, { cursor, limit } = {}) => {
+  return async (path, { cursor, limit, checkReadable = false } = {}) => {
     try {
       await using folder = await root.openFolder(path);
       const { names, omitted, omittedNames } = await readCachedChildren(folder, path);
@@ -29,12 +29,27 @@ export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['lis
           omitted,
         });
       }
-      const page = await pages.list(folder, path, names, { cursor, limit });
+      const found = await pages.list(folder, path, names, { cursor, limit });
+      const page = checkReadable ? { ...found, entries: await withReadability(folder, found.entries) } : found;
       return omittedNames.length > 0 && cursor === undefined ? { ...page, omitted: omittedNames } : page;
     } catch (error) {
       throw toStoreError(error, path);
     }
   };
+}
+
+/**
+ * Marks the files that the system might not permit to read. Modes don't tell: ACLs, capabilities, user namespaces, security modules
+ * and servers of network file systems can forbid it too.
+ */
+async function withReadability(folder: Folder, entries: readonly Entry[]): Promise<readonly Entry[]> {
+  const files = entries.filter(({ kind }) => kind === 'file');
+  const areReadable = await folder.areReadable(files.map(({ path }) => nameOf(path)));
+  const unreadable = new Set<Entry>(files.filter((_, index) => areReadable[index] !== true));
+  if (unreadable.size === 0) return entries;
+  return entries.map((entry) =>
+    entry.kind === 'file' && unreadable.has(entry) ? { ...entry, mayBeUnreadable: true } : entry,
+  );
 }
 
 /** The children of a folder. */

@@ -113,21 +113,8 @@ function foundOf(path: FilePath, stats: BigIntStats): Found {
     mtimeNs,
     ctimeNs,
     birthtimeNs,
-    entry: stats.isFile() ? listedEntryOf(path, stats) : undefined,
+    entry: stats.isFile() ? entryOf(path, stats) : undefined,
   };
-}
-
-function listedEntryOf(path: FilePath, stats: BigIntStats): Entry {
-  const entry = entryOf(path, stats);
-  return mayBeUnreadable(stats) ? { ...entry, mayBeUnreadable: true } : entry;
-}
-
-/** Returns whether a mode might forbid the process to read a file. Root reads everything. ACLs can grant more. */
-function mayBeUnreadable({ mode, uid }: BigIntStats): boolean {
-  const user = process.geteuid?.() ?? 0;
-  if (user === 0) return false;
-  const required = uid === BigInt(user) ? 0o400n : 0o044n;
-  return (mode & required) !== required;
 }
 
 function isSame(known: Found | undefined, stats: BigIntStats | undefined): boolean {

@@ -1,6 +1,8 @@
 import {
+  accessSync,
   type BigIntStats,
   closeSync,
+  constants,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -12,7 +14,14 @@ import {
   writeSync,
 } from 'node:fs';
 import { type BlockingBudget, createBlockingBudget } from './blocking-budget.ts';
-import { createThreadpoolSyscalls, type DiskTraits, NAMED_ENTRIES, NEW_FILE_MODE, type Syscalls } from './syscalls.ts';
+import {
+  createThreadpoolSyscalls,
+  type DiskTraits,
+  isEffectiveUser,
+  NAMED_ENTRIES,
+  NEW_FILE_MODE,
+  type Syscalls,
+} from './syscalls.ts';
 
 /**
  * System calls in two forms. A synchronous call for cached data takes microseconds, a tenth of a round trip to the
@@ -52,6 +61,8 @@ function syncReads(other: Syscalls, { run, runAll }: BlockingBudget) {
         async () => other.find(path),
       ),
     findAll: (paths) => runAll(paths, findSync, async (path) => other.find(path)),
+    areReadable: (paths) =>
+      runAll(paths, isReadableSync, async (path) => (await other.areReadable([path]))[0] === true),
     open: (path, flags) =>
       run(
         () => openSync(path, flags),
@@ -114,6 +125,16 @@ function syncChanges(other: Syscalls, { run }: BlockingBudget) {
 
 function findSync(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+}
+
+function isReadableSync(path: string): boolean {
+  try {
+    if (!isEffectiveUser()) return false;
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readWhole(file: number, buffer: Buffer, position: number): number {

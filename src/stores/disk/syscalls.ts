@@ -1,6 +1,8 @@
 import {
+  access,
   type BigIntStats,
   close,
+  constants,
   fdatasync,
   fstat,
   fsync,
@@ -41,6 +43,11 @@ export interface Syscalls {
   find(path: string): MaybePromise<BigIntStats | undefined>;
   /** Returns the result of `find` for each path, in the same order. */
   findAll(paths: readonly string[]): MaybePromise<(BigIntStats | undefined)[]>;
+  /**
+   * Returns for each path, in the same order, whether the process can read the file: access(2). False if that is uncertain,
+   * because access(2) ignores the effective user.
+   */
+  areReadable(paths: readonly string[]): MaybePromise<boolean[]>;
   readLink(path: string): MaybePromise<string>;
   /** Reads from `position` until the buffer is full or the file ends. Returns the number of bytes. */
   read(file: number, buffer: Buffer, position: number): MaybePromise<number>;
@@ -78,6 +85,7 @@ export interface DiskTraits {
 
 /** The functions of `node:fs` that run in the thread pool. */
 const threadpool = {
+  access: promisify(access),
   open: promisify(open),
   close: promisify(close),
   stat: promisify(fstat),
@@ -97,6 +105,9 @@ const threadpool = {
 
 const BIGINT = { bigint: true } as const;
 
+/** Returns whether the user of the process, which access(2) examines, is the one whose permissions other calls have. */
+export const isEffectiveUser = (): boolean => process.getuid?.() === process.geteuid?.();
+
 /** Returns system calls that run in libuv's thread pool. */
 export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Syscalls {
   const limitRead = createLimiter(threads >>> 1);
@@ -108,9 +119,18 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
         throw error;
       }),
     );
+  const isReadable = async (path: string): Promise<boolean> =>
+    isEffectiveUser() &&
+    limitRead(() =>
+      threadpool.access(path, constants.R_OK).then(
+        () => true,
+        () => false,
+      ),
+    );
   return {
     find,
     findAll: (paths) => Promise.all(paths.map(find)),
+    areReadable: (paths) => Promise.all(paths.map(isReadable)),
     open: (path, flags) => limitRead(() => threadpool.open(path, flags)),
     close: (file) => threadpool.close(file),
     statOpen: (file) => limitRead(() => threadpool.stat(file, BIGINT)),
