@@ -31,7 +31,7 @@ const ON_DEMAND = {
   'markdown-preview': 21_150,
   'media-preview': 4_500,
   'links-view': 14_500,
-  'live-folder': 4_900,
+  'live-folder': 5_100,
   menu: 2_800,
   // These contain CodeMirror, and the languages also what they share with it.
   'open-editor': 127_000,
@@ -65,7 +65,7 @@ const ON_DEMAND = {
   'trash-view': 10_500,
   versions: 2_900,
   viewer: 12_300,
-  visit: 6_100,
+  visit: 6_150,
   worker: 108_000,
 };
 

@@ -64,6 +64,37 @@ const toolLabels = async (page: Page) =>
   );
 
 describe('An anonymous user', () => {
+  it('who signs in elsewhere while the page loads, or before the folder is reloaded, is signed in everywhere on the page', async (t) => {
+    const settings = { TRASH_DAYS: '30' };
+    const { page, site } = await visit(t, 'handbook/', {
+      access: ANONYMOUS_ACCESS,
+      files: FILES,
+      settings,
+      expectedErrors: [],
+    });
+    const sidebar = page.getByRole('navigation', { name: 'Sidebar' });
+    const signInElsewhere = () => page.request.post(`${site.url}-/session`, { data: ANN });
+    await sidebar.getByRole('link', { name: 'Recent' }).waitFor();
+    await button(page, 'Sign in').waitFor();
+    assert.equal(await sidebar.getByRole('link', { name: /Trash|Shared links/ }).count(), 0);
+    await signInElsewhere();
+    await page.keyboard.press('Alt+r');
+    await accountButton(page).waitFor();
+    for (const name of ['Trash', 'Shared links']) await sidebar.getByRole('link', { name }).waitFor();
+    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
+
+    await page.context().clearCookies();
+    await page.route(`${site.url}handbook/`, async (route) => {
+      const response = await route.fetch();
+      await signInElsewhere();
+      await route.fulfill({ response });
+    });
+    await page.reload();
+    await accountButton(page).waitFor();
+    await sidebar.getByRole('link', { name: 'Trash' }).waitFor();
+    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
+  });
+
   it('sees only the actions that the grants of each folder allow, and can sign in for more', async (t) => {
     const { page, site } = await open(t, 'inbox/?preview=secret.txt', [/status of 412/]);
     const goTo = async (...folders: readonly string[]) => {

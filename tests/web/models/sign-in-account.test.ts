@@ -13,6 +13,8 @@ interface TabOptions {
   readonly name?: string | null;
   readonly canSignIn?: boolean;
   readonly isBusy?: boolean;
+  /** Returns the username of the session. */
+  readonly readUser?: () => Promise<string | null | undefined>;
 }
 
 const urls = createUrls(new URL('https://files.test/below/'));
@@ -23,7 +25,7 @@ function createBrowser() {
   const listeners = new Set<(username: string | null) => void>();
 
   /** Opens a tab. Each sign-in dialog that it shows waits for `closeDialog`. */
-  const open = ({ name = 'ann', canSignIn = true, isBusy = false }: TabOptions = {}) => {
+  const open = ({ name = 'ann', canSignIn = true, isBusy = false, readUser = async () => name }: TabOptions = {}) => {
     const messages = createMessages();
     const dialogs: { readonly isSwitch: boolean; readonly close: () => void }[] = [];
     let act = () => {};
@@ -44,6 +46,7 @@ function createBrowser() {
         messages,
         language,
         isBusy: () => isBusy,
+        readUser,
       },
       {
         connectTabs(_base, onUser) {
@@ -171,6 +174,47 @@ describe('A user who signs in', () => {
   it('sees no message when the previous user had no work in progress', () => {
     createBrowser().open().account.setUser('bob');
     assert.deepEqual(createBrowser().open({ name: 'bob' }).messages(), []);
+  });
+});
+
+describe('A page that asks who is signed in', () => {
+  const check = async (name: string | null, readUser: () => Promise<string | null | undefined>) => {
+    const tab = createBrowser().open({ name, readUser });
+    const hasEnded = await tab.account.check();
+    return { ...stateOf(tab.account), hasEnded };
+  };
+
+  it('shows the user who signed in while it was loading, as after a sign-in', async () => {
+    assert.deepEqual(await check(null, async () => 'ann'), {
+      username: 'ann',
+      lastUsername: 'ann',
+      signInCount: 1,
+      isReloading: false,
+      hasEnded: false,
+    });
+  });
+
+  it('reloads if another user is signed in, and knows that a session has ended', async () => {
+    assert.equal((await check('ann', async () => 'bob')).isReloading, true);
+    const { username, lastUsername, hasEnded } = await check('ann', async () => null);
+    assert.deepEqual({ username, lastUsername, hasEnded }, { username: null, lastUsername: 'ann', hasEnded: true });
+  });
+
+  it('changes nothing for the same user, or if the service does not respond', async () => {
+    for (const name of ['ann', undefined]) {
+      const { username, signInCount, hasEnded } = await check('ann', async () => name);
+      assert.deepEqual({ username, signInCount, hasEnded }, { username: 'ann', signInCount: 0, hasEnded: false });
+    }
+  });
+
+  it('ignores a response that is older than a sign-in', async () => {
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    const { account } = createBrowser().open({ name: null, readUser: () => promise });
+    const checked = account.check();
+    account.setUser('ann');
+    resolve(null);
+    assert.equal(await checked, false);
+    assert.equal(account.username.value, 'ann');
   });
 });
 

@@ -23,6 +23,9 @@ export function testAccount({ signInCount, reauthenticate, expire = () => {} }: 
     expire,
     setUser() {},
     async signOut() {},
+    async check() {
+      return false;
+    },
     reload() {},
   };
 }

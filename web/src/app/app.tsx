@@ -6,7 +6,8 @@ import { DetailsPanel } from '../features/details/details-panel.tsx';
 import { DraggingProvider } from '../features/dragging/dragging.ts';
 import { LazyDropHint } from '../features/dragging/lazy-drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
-import { ProblemBanner } from '../features/folder/problem-banner.tsx';
+import { useFolderStates } from '../features/folder/lazy-states.tsx';
+
 import { MessageList } from '../features/messages/message-list.tsx';
 import {
   AccountProvider,
@@ -27,6 +28,7 @@ import {
   StillsProvider,
   UploadsProvider,
   UrlsProvider,
+  useFolder,
   useRouter,
   VisitProvider,
 } from '../features/models.ts';
@@ -119,6 +121,7 @@ function WholePage() {
 }
 
 function FolderPage() {
+  const states = useFolderStates(useFolder().problem.value !== null);
   useShortcuts();
   usePaste();
   return (
@@ -126,7 +129,7 @@ function FolderPage() {
       <TopBar />
       <main>
         <Toolbar />
-        <ProblemBanner />
+        {states && <states.ProblemBanner />}
         <div class="content">
           <FolderView />
         </div>

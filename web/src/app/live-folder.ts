@@ -16,7 +16,7 @@ import type { Page } from './create-page.ts';
 export function keepFolderCurrent(page: Page, cursor: string | undefined): void {
   announceChanges(page);
   retryReads(page.folder);
-  refreshOnReturn(page.folder);
+  refreshOnReturn(page);
   // The log of changes is not open to visitors.
   if (page.visit === null) followChanges(page, cursor);
   recordVisits(page);
@@ -148,9 +148,10 @@ function retryReads(folder: Folder): void {
 const MIN_ABSENCE_MS = 3_000;
 
 /** Reads the folder again when the user returns to the page, because other clients might have changed it. */
-function refreshOnReturn(folder: Folder): void {
+function refreshOnReturn({ account, folder }: Page): void {
   let hiddenSince = Number.NEGATIVE_INFINITY;
   const refresh = () => {
+    void account?.check();
     // `retryReads` handles problems, and a folder that is loading is up to date.
     if (folder.problem.value === null && folder.state.value === 'ready') refreshUnlessLarge(folder);
   };
@@ -161,5 +162,6 @@ function refreshOnReturn(folder: Folder): void {
   // When the user goes back, browsers use the cached document, with the listing of that time.
   const [navigation] = performance.getEntriesByType('navigation');
   if (navigation instanceof PerformanceNavigationTiming && navigation.type === 'back_forward') refresh();
+  else void account?.check().then((hasEnded) => hasEnded && refreshUnlessLarge(folder));
   window.addEventListener('pageshow', ({ persisted }) => persisted && refresh());
 }

@@ -41,14 +41,15 @@ export function userAccessOf({ embedded, dialogs, shown, ...options }: UserAcces
       activeChanges += by;
     };
     const isSignInPage = response instanceof Error && (response.isSignInRequired || isOutsideFolders(urls));
+    const readUser = () => readSessionUser(urls).catch(() => undefined);
     const account = createAccount({
       ...options,
+      readUser,
       access,
       isSignInPage,
       isBusy: () => activeChanges > 0 || options.isBusy(),
       prompts: accountPrompts(dialogs, language),
     });
-    const readUser = () => readSessionUser(urls).catch(() => undefined);
     return { account, permissions, service: withReauth(service, { account, permissions, shown, onChange, readUser }) };
   };
 }

@@ -76,8 +76,11 @@ const only = (models: ActionModels): Entry | undefined =>
 const isText = (entry: Entry | undefined) =>
   entry?.type === 'file' && /^text|[/+](json|xml|javascript|x-sh)|yaml|toml|sql|mp2t/.test(entry.contentType);
 const always = () => true;
-/** Anonymous users can share only in a service without users. If the session has expired, sharing asks the user to sign in. */
-export const canShare = ({ account }: ActionModels) => account?.lastUsername.value !== null;
+/**
+ * Anonymous users can share, and see the trash, only in a service without users. If the session has expired, both ask the user to
+ * sign in.
+ */
+export const isKnownUser = ({ account }: ActionModels) => account?.lastUsername.value !== null;
 /** Returns whether the only selected entry, or the folder without a selection, is a favourite; undefined if it can't be one. */
 function isFavourite(models: ActionModels): boolean | undefined {
   const { places, selection, folder } = models;
@@ -319,7 +322,10 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+r'],
     group: 'show',
     isAvailable: always,
-    run: ({ folder }) => void folder.refresh(),
+    run: ({ account, folder }) => {
+      void account?.check();
+      void folder.refresh();
+    },
   },
   {
     id: 'up',
@@ -369,7 +375,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+shift+g'],
     group: 'show',
     hasTrash: true,
-    isAvailable: always,
+    isAvailable: isKnownUser,
     run: ({ router }) => router.openView('trash'),
   },
   {

@@ -6,8 +6,8 @@ import {
   type Action,
   type ActionDefinition,
   type ActionModels,
-  canShare,
   edit,
+  isKnownUser,
   open,
   paste,
   share,
@@ -38,7 +38,7 @@ export function createActions(
     }));
   const permitted = () =>
     bound.filter(
-      ({ needs = [], needsLinks = false }) => needs.every(permissions.allows) && (!needsLinks || canShare(models)),
+      ({ needs = [], needsLinks = false }) => needs.every(permissions.allows) && (!needsLinks || isKnownUser(models)),
     );
   const menuItem = ({ id, icon, keys, isDangerous = false, run }: Action): MenuItem => ({
     id,

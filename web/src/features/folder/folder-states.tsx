@@ -2,11 +2,12 @@ import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import { completeLanguage, type FullLanguage, useLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { useActions } from '../actions/actions.ts';
 import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
 import { Drawing, type DrawingName } from './drawing.tsx';
-import { problemTitle } from './problem-titles.ts';
+import { problemTitle, refreshProblem } from './problem-titles.ts';
 import './folder-view.css';
 
 /** Shows that the folder is empty, and how to fill it. */
@@ -101,6 +102,36 @@ export function FolderProblem() {
         {!canLeave && path !== ROOT && goUp('plain')}
         {parentOf(path) !== ROOT && <Button onClick={() => router.openFolder(ROOT)}>{text.problems.goHome}</Button>}
       </div>
+    </div>
+  );
+}
+
+/** Shows that the shown entries can be outdated, because the last refresh failed. */
+export function ProblemBanner() {
+  const folder = useFolder();
+  const { text } = useLanguage();
+  const problem = refreshProblem(folder, text);
+  if (problem === undefined) return null;
+  return (
+    <div class="problem-banner">
+      <Icon name="warning" />
+      <p>
+        {problem} {text.problems.unreachableHint}
+      </p>
+      <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>
+    </div>
+  );
+}
+
+/** The button that loads the rest of a folder with so many entries that the page does not load all of them by itself. */
+export function MoreEntries() {
+  const folder = useFolder();
+  const { text } = useLanguage();
+  if (folder.listing.value !== 'paused' || folder.state.value !== 'ready') return null;
+  return (
+    <div class="more-entries" role="status">
+      <span>{text.folder.paused({ count: folder.count.value })}</span>
+      <Button onClick={() => folder.loadMore()}>{text.folder.showMore}</Button>
     </div>
   );
 }

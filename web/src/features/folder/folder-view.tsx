@@ -8,7 +8,7 @@ import { useFolder, useSelection } from '../models.ts';
 import { Entries } from './entries.tsx';
 import { UnknownState, useFolderStates } from './lazy-states.tsx';
 import { pointOf } from './pointing.ts';
-import { MoreEntries, Skeleton } from './states.tsx';
+import { Skeleton } from './skeleton.tsx';
 import './folder-view.css';
 
 /** The shown folder: its entries, or its state. */
@@ -28,6 +28,7 @@ export function FolderView() {
   };
   const dropFolder = isWritableTarget(folder) ? path : undefined;
   const isTarget = dragging.kind.value === 'files' && dragging.target.value === path;
+  const states = useFolderStates(folder.listing.value === 'paused');
   useStateOnDocument();
 
   return (
@@ -35,7 +36,7 @@ export function FolderView() {
       <div class="scroller" data-scroller ref={scroller} onContextMenu={openFolderMenu}>
         <Contents scroller={scroller} />
       </div>
-      <MoreEntries />
+      {states && <states.MoreEntries />}
     </div>
   );
 }

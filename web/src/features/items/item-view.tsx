@@ -10,8 +10,8 @@ import { isForPage, isKey, keyLabel } from '../../ui/keyboard.ts';
 import { isPlainClick } from '../../ui/plain-click.ts';
 import { useActions } from '../actions/actions.ts';
 import { Name } from '../folder/entry-parts.tsx';
-import { Skeleton } from '../folder/states.tsx';
-import { useChanges, useRouter, useUrls } from '../models.ts';
+import { Skeleton } from '../folder/skeleton.tsx';
+import { useAccount, useChanges, useRouter, useUrls } from '../models.ts';
 import { SidebarButton } from '../sidebar/sidebar-slot.tsx';
 import { AccountButton } from '../sign-in/account-button.tsx';
 import { SettingsButton } from '../toolbar/top-bar.tsx';
@@ -65,6 +65,7 @@ export function useSelectionKeys<Kind extends Item>(
   list: ItemList<Kind>,
   remove: (items: readonly Kind[]) => void,
 ): void {
+  const account = useAccount();
   const changes = useChanges();
   const router = useRouter();
   const actions = useActions();
@@ -77,8 +78,11 @@ export function useSelectionKeys<Kind extends Item>(
       else if (isKey(event, ['Delete', 'shift+Delete', 'mod+Backspace'])) latest.current(list.selectedItems.value);
       else if (isKey(event, ['mod+z'])) changes.undos.value.at(-1)?.();
       else if (isKey(event, ['mod+shift+z'])) changes.redos.value.at(-1)?.();
-      else if (isKey(event, ['alt+r'])) void list.refresh();
-      else if (isKey(event, ['alt+ArrowUp', 'mod+ArrowUp', 'Backspace'])) router.openFolder(router.route.value.folder);
+      else if (isKey(event, ['alt+r'])) {
+        void account?.check();
+        void list.refresh();
+      } else if (isKey(event, ['alt+ArrowUp', 'mod+ArrowUp', 'Backspace']))
+        router.openFolder(router.route.value.folder);
       else if (isKey(event, ['mod+k'])) actions.available('palette')?.run();
       else return false;
       return true;

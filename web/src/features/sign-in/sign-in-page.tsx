@@ -24,6 +24,9 @@ export function SignInPage({ account }: { account: Account }) {
     if (isNew && !account.isReloading.value) account.reload();
   }, [username]);
 
+  // A user can have signed in while the page was loading.
+  useEffect(() => void account.check(), []);
+
   if (!isForm) return <FileRefused account={account} onSignIn={() => setForm(true)} />;
   return <SignIn account={account} problem={first.hasFailed ? folder.problem.value : null} />;
 }

@@ -114,6 +114,7 @@ function FolderLink({ folder, children }: { folder: string; children: ComponentC
   const router = useRouter();
   const urls = useUrls();
   const dragging = useDragging();
+  const actions = useActions();
   const isShown = shown.path.value === folder;
   const isTarget = dragging.target.value === folder;
   return (
@@ -128,7 +129,7 @@ function FolderLink({ folder, children }: { folder: string; children: ComponentC
       onClick={(event) => {
         if (!isPlainClick(event)) return;
         event.preventDefault();
-        if (isShown) void shown.refresh();
+        if (isShown) actions.available('refresh')?.run();
         else router.openFolder(folder);
       }}
     >

@@ -39,6 +39,11 @@ export interface Account {
   setUser(username: string, options?: { isOtherTab?: boolean }): void;
   /** Signs out. Asks the user first if work is in progress. Never throws. */
   signOut(): Promise<void>;
+  /**
+   * Asks the service who is signed in, which the page can't know if it was requested before a sign-in and arrived after it, and
+   * records the answer like `setUser` and `expire`. Returns whether the session has ended. Never throws.
+   */
+  check(): Promise<boolean>;
   /** Reloads the page, which discards all state. */
   reload(): void;
 }
@@ -52,6 +57,8 @@ export interface AccountOptions {
   readonly language: ReadonlySignal<Language>;
   /** Whether work is in progress that a reload would cancel. */
   readonly isBusy: () => boolean;
+  /** Returns the username of the session, null without a session, and undefined if the service does not respond. */
+  readonly readUser: () => Promise<string | null | undefined>;
 }
 
 /** Questions about signing in and out. Each method rejects if its dialog can't be loaded. */
@@ -63,7 +70,7 @@ export interface AccountPrompts {
 }
 
 export function createAccount(options: AccountOptions, browser: AccountBrowser = BROWSER): Account {
-  const { access, isSignInPage, urls, prompts, messages, language, isBusy } = options;
+  const { access, isSignInPage, urls, prompts, messages, language, isBusy, readUser } = options;
   const username = signal(access.name);
   const lastUsername = signal(access.name);
   const signInCount = signal(0);
@@ -145,6 +152,16 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
       return canSignIn && !hasDeclined && !isReloading.value && requestSignIn();
     },
     setUser,
+    async check() {
+      const [before, countBefore] = [username.value, signInCount.value];
+      const name = await readUser();
+      // The user can have signed in or out since the request was sent.
+      const isCurrent = username.value === before && signInCount.value === countBefore;
+      if (name === undefined || name === before || !isCurrent || isReloading.value) return false;
+      if (name !== null) setUser(name, { isOtherTab: true });
+      else expire();
+      return name === null;
+    },
     reload,
     async signOut() {
       try {

@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language.ts';
-import { Button } from '../../ui/button.tsx';
-import { useFolder, usePreferences } from '../models.ts';
+import { usePreferences } from '../models.ts';
 import './folder-view.css';
 
 /** The delay before the placeholder appears: most folders load faster. */
@@ -20,19 +19,6 @@ export function Skeleton() {
     <div class={`skeleton of-${view}`} role="status">
       <span class="visually-hidden">{text.folder.loading}</span>
       {isShown && Array.from({ length: 18 }, (_, index) => <div key={index} class="bone" />)}
-    </div>
-  );
-}
-
-/** The button that loads the rest of a folder with so many entries that the page does not load all of them by itself. */
-export function MoreEntries() {
-  const folder = useFolder();
-  const { text } = useLanguage();
-  if (folder.listing.value !== 'paused' || folder.state.value !== 'ready') return null;
-  return (
-    <div class="more-entries" role="status">
-      <span>{text.folder.paused({ count: folder.count.value })}</span>
-      <Button onClick={() => folder.loadMore()}>{text.folder.showMore}</Button>
     </div>
   );
 }
