@@ -307,12 +307,14 @@ function toChange(row: Row, id: string): LoggedChange {
 }
 
 function toStoredChange(row: Row, id: string): StoredChange {
-  const { sequence, kept, undoes } = row;
+  const { sequence, kept, undoes, identity, is_external: isExternal } = row;
   return {
     ...toChange(row, id),
     sequence,
     ...(kept !== null && { kept: kept === '' ? null : (kept as KeptId) }),
     ...(undoes !== null && { undoes }),
+    ...(identity !== null && { identity }),
+    ...(isExternal !== null && { isExternal: true }),
   };
 }
 

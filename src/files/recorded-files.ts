@@ -1,8 +1,9 @@
 import type { Change, ChangeRecord, ChangeType } from '../model/change.ts';
 import { type ErrorKind, isStoreError } from '../model/error.ts';
+import { identifyItem } from '../model/item-identity.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
-import type { FileEntry, WriteOutcome } from '../model/store.ts';
+import type { FileEntry, Store, WriteOutcome } from '../model/store.ts';
 import type { Files } from './files.ts';
 
 /** The parameters of a member of `Files`. */
@@ -26,6 +27,8 @@ export interface RecordedFilesOptions {
   readonly link?: string | undefined;
   /** Called with each change that was made and recorded, before its promise resolves. */
   readonly onRecorded?: ((change: RecordedChange) => void) | undefined;
+  /** Returns the identities to record. Absent for stores whose items have none. */
+  readonly identify?: Store['identify'];
   /** The sequence number of the change that all changes undo. */
   readonly undoes?: number | undefined;
 }
@@ -302,7 +305,7 @@ export class RecordedFiles implements Required<Files> {
     isUnchangedAfter: (error: unknown) => boolean,
   ): Promise<Result> {
     this.#recording.begin();
-    const { user, link, undoes, onRecorded } = this.#options;
+    const { user, link, undoes, identify, onRecorded } = this.#options;
     const author = { ...(user !== undefined && { user }), ...(link !== undefined && { link }) };
     let kept: Kept;
     let isUnchanged = false;
@@ -326,13 +329,25 @@ export class RecordedFiles implements Required<Files> {
       return result;
     }
     const change = { ...describe(result, kept), ...author };
+    const identity = isIdentified(change)
+      ? await identifyItem(identify, change.path).catch(() => undefined)
+      : undefined;
     const id = await this.#recording.end([
-      { ...change, ...(kept !== undefined && { kept }), ...(undoes !== undefined && { undoes }) },
+      {
+        ...change,
+        ...(kept !== undefined && { kept }),
+        ...(undoes !== undefined && { undoes }),
+        ...(identity !== undefined && { identity }),
+      },
     ]);
     onRecorded?.({ id, change });
     return result;
   }
 }
+
+/** Whether only its identity tells what a change left at its path. The ETag tells it of a file that was written. */
+const isIdentified = ({ type }: Change) =>
+  type === 'file.moved' || type === 'folder.moved' || type === 'folder.copied' || type === 'folder.restored';
 
 const describeFile = (type: ChangeType, { path, size, etag }: FileEntry): Change => ({ type, path, size, etag });
 

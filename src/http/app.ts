@@ -163,7 +163,10 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     restoreVersionRoute(json);
     mediaListRoute(json, service);
     if (uploads) presignPartsRoute(json, service, uploads);
-    if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
+    if (service.changes) {
+      const { feed, identify } = service.changes;
+      undoRoute(json, { log: feed.log, operations, readOnly: service.readOnly, identify });
+    }
     if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
     if (service.links) changeLinkRoutes(json, service, service.links);
     if (service.appTokens) createAppTokenRoute(json, service, service.appTokens);

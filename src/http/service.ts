@@ -69,7 +69,9 @@ export interface Service {
   /** Operations that continue after their request; undefined if the service has no database. */
   readonly jobs?: JobQueue | undefined;
   /** The change log; undefined if the service has no database. */
-  readonly changes?: { readonly recorder: ChangeRecorder; readonly feed: ChangeFeed } | undefined;
+  readonly changes?:
+    | { readonly recorder: ChangeRecorder; readonly feed: ChangeFeed; readonly identify: Store['identify'] }
+    | undefined;
   /** The webhooks; undefined if the service has no database. */
   readonly webhooks?: WebhookService | undefined;
   /** The share links; undefined if the service has no database. */

@@ -1,3 +1,4 @@
+import { haveSameRoot, identifyItem } from '../model/item-identity.ts';
 import { type FilePath, type FolderPath, isFolder, ROOT } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Link } from './link.ts';
@@ -24,10 +25,7 @@ export class LinkedItems {
 
   /** Returns the identity of a folder to store with its link; undefined for files, and if it is unknown. */
   async identify(path: Path): Promise<string | undefined> {
-    const { identify } = this.#options;
-    if (!identify || !isFolder(path) || path === ROOT) return undefined;
-    const [root, folder] = [await identify(ROOT), await identify(path)];
-    return root === undefined || folder === undefined ? undefined : `${root} ${folder}`;
+    return isFolder(path) && path !== ROOT ? identifyItem(this.#options.identify, path) : undefined;
   }
 
   /**
@@ -39,9 +37,7 @@ export class LinkedItems {
     if (!identify || link.ended !== undefined || !isFolder(link.path) || link.path === ROOT) return link;
     const found = await this.identify(link.path);
     if (found === link.identity) return link;
-    const rootOf = (identity: string | undefined) => identity?.split(' ')[0];
-    if (found === undefined) return { ...link, ended: 'item' };
-    if (rootOf(found) === rootOf(link.identity)) return { ...link, ended: 'item' };
+    if (found === undefined || haveSameRoot(found, link.identity)) return { ...link, ended: 'item' };
     await table.bind(link, found);
     return link;
   }

@@ -55,6 +55,11 @@ export interface ChangeRecord extends Change {
   readonly kept?: KeptId | null;
   /** The sequence number of the change that this one undoes. */
   readonly undoes?: number;
+  /**
+   * The identity of a file that was moved, or of a folder that was moved, copied or restored, as `identifyItem` returns it.
+   * Undefined if it is unknown.
+   */
+  readonly identity?: string | undefined;
   /** Whether another program made the change. It was noticed afterwards. */
   readonly isExternal?: boolean;
 }

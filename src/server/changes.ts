@@ -56,5 +56,5 @@ export async function startChanges(
   });
   resources.defer(() => feed.close());
   feed.start();
-  return { recorder, feed };
+  return { recorder, feed, identify: store.identify };
 }

@@ -28,6 +28,8 @@ export interface Aftermath {
   readonly obstacle: StoredChange | undefined;
   /** Returns the last ETag in the log of the file of a target; undefined if the log does not have it. */
   etagOf(target: StoredChange): string | undefined;
+  /** Returns the identity of the file or folder of a target; undefined if the log does not have it. */
+  identityOf(target: StoredChange): string | undefined;
   /** Returns the ID of what a target moved to the trash; undefined if it is no longer there. It changes if the item was restored and deleted again. */
   idInTrashOf(target: StoredChange): KeptId | undefined;
   /** Returns whether a folder has new folders since the targets, or is one. */
@@ -90,6 +92,7 @@ function follow(targets: readonly StoredChange[], rows: readonly StoredChange[])
     obstacle,
     followed,
     etagOf: (target: StoredChange) => find(target)?.current.etag,
+    identityOf: (target: StoredChange) => find(target)?.current.identity,
     idInTrashOf: (target: StoredChange) => find(target)?.putAway.idInTrash,
     hasNewFolders: (folder: FolderPath) =>
       rows.some((row) => row.type === 'folder.created' && !isNeutral(row) && isWithin(row.path, folder)),

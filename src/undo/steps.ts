@@ -1,9 +1,10 @@
 import type { GuardedFiles } from '../access/guard.ts';
 import type { StoredChange } from '../changes/log.ts';
 import { StoreError, undefinedIfNotFound } from '../model/error.ts';
+import { haveSameRoot, identifyItem } from '../model/item-identity.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, folderNamed, isFolder } from '../model/path.ts';
-import type { Cancellable, Reporting } from '../model/store.ts';
+import type { Cancellable, Reporting, Store } from '../model/store.ts';
 import type { Aftermath } from './aftermath.ts';
 
 type Path = FilePath | FolderPath;
@@ -13,6 +14,7 @@ export interface StepContext {
   readonly files: GuardedFiles;
   readonly options: Reporting & Cancellable;
   readonly aftermath: Aftermath;
+  readonly identify: Store['identify'];
 }
 
 /** One operation that reverses a change, or a part of it. It changes nothing if the files are not as the change left them. */
@@ -27,7 +29,7 @@ export function stepsFor(targets: readonly StoredChange[]): readonly Step[] {
   const [first, second] = targets;
   // The undo of a move that had replaced something: one move that replaces it again keeps it again.
   const isUndoneMove = first?.from !== undefined && second?.path === first.from;
-  if (isUndoneMove) return [move(first.path, first.from, { replace: true })];
+  if (isUndoneMove) return [move(first, first.from, { replace: true })];
   return targets.toReversed().flatMap(stepsForOne);
 }
 
@@ -44,18 +46,18 @@ function stepsForOne(change: StoredChange): readonly Step[] {
       if (kept === undefined) return [deleteFile(change)];
       return [restoreVersion(change, requireKept(kept), 'unchanged')];
     case 'file.moved':
-      if (kept === undefined) return [move(path, requireSource(from))];
-      return [move(path, requireSource(from)), restoreVersion(change, requireKept(kept), 'absent')];
+      if (kept === undefined) return [move(change, requireSource(from))];
+      return [move(change, requireSource(from)), restoreVersion(change, requireKept(kept), 'absent')];
     case 'folder.moved':
-      if (kept === undefined) return [move(path, requireSource(from))];
-      return [move(path, requireSource(from)), restoreTrashed(change, requireKept(kept))];
+      if (kept === undefined) return [move(change, requireSource(from))];
+      return [move(change, requireSource(from)), restoreTrashed(change, requireKept(kept))];
     case 'folder.created':
       return [deleteEmptyFolder(path as FolderPath)];
     case 'folder.copied':
-      if (kept === undefined) return [trashFolder(path as FolderPath)];
-      return [trashFolder(path as FolderPath), restoreTrashed(change, requireKept(kept))];
+      if (kept === undefined) return [trashFolder(change)];
+      return [trashFolder(change), restoreTrashed(change, requireKept(kept))];
     case 'folder.restored':
-      return [trashFolder(path as FolderPath)];
+      return [trashFolder(change)];
     case 'file.deleted':
       return [restoreTrashed(change, requireKept(kept, DELETED_PERMANENTLY))];
     case 'folder.deleted':
@@ -87,9 +89,28 @@ const single = (run: Step['run']): Step => ({ check: async () => {}, run });
 
 const deleteFile = (change: StoredChange): Step =>
   single(async (context) => {
+    await requireSameItem(change, context);
     const ifMatch = await etagOf(change, context);
     await context.files.deleteFile(change.path as FilePath, { ...context.options, ifMatch });
   });
+
+/**
+ * Throws if another program put another item at the path of a change, or if the change log lacks what did. A file that was
+ * written since it was moved has another identity, but its ETag is in the log.
+ */
+async function requireSameItem(change: StoredChange, context: StepContext): Promise<void> {
+  const { files, options, aftermath, identify } = context;
+  const { path } = change;
+  const identity = aftermath.identityOf(change);
+  const etag = aftermath.etagOf(change);
+  if (identity !== undefined) {
+    const found = await identifyItem(identify, path);
+    if (found !== undefined && found !== identity && haveSameRoot(found, identity))
+      throw changedSince(isFolder(path) ? 'folder' : 'file');
+  } else if (change.identity !== undefined && etag !== undefined && !isFolder(path)) {
+    if ((await files.stat(path, options)).etag !== etag) throw changedSince('file');
+  }
+}
 
 /** Returns the ETag that the file of a change must have. */
 async function etagOf(change: StoredChange, { files, options, aftermath }: StepContext): Promise<string> {
@@ -105,22 +126,29 @@ function restoreVersion(change: StoredChange, id: KeptId, expected: 'unchanged' 
       await files.statVersion(path, id, options);
     },
     async run(context) {
+      if (expected === 'unchanged') await requireSameItem(change, context);
       const condition = expected === 'absent' ? expected : { etag: await etagOf(change, context) };
       return context.files.restoreVersion(path, id, { ...context.options, condition });
     },
   };
 }
 
-const move = (path: Path, to: Path, { replace } = { replace: false }): Step =>
-  single(({ files, options, aftermath }) => {
+const move = (change: StoredChange, to: Path, { replace } = { replace: false }): Step =>
+  single(async (context) => {
+    await requireSameItem(change, context);
+    const { path } = change;
+    const { files, options, aftermath } = context;
     const moving = { ...options, replace, replaceEmpty: !replace && !aftermath.hasNewFolders(folderNamed(to)) };
     return isFolder(path)
       ? files.moveFolder(path, to as FolderPath, moving)
       : files.moveFile(path, to as FilePath, moving);
   });
 
-const trashFolder = (path: FolderPath): Step =>
-  single(({ files, options }) => files.deleteFolder(path, { ...options, onlyToTrash: true }));
+const trashFolder = (change: StoredChange): Step =>
+  single(async (context) => {
+    await requireSameItem(change, context);
+    await context.files.deleteFolder(change.path as FolderPath, { ...context.options, onlyToTrash: true });
+  });
 
 const deleteEmptyFolder = (path: FolderPath): Step =>
   single(({ files, options, aftermath }) => {
@@ -146,6 +174,10 @@ function restoreTrashed(change: StoredChange, original: KeptId): Step {
     },
   };
 }
+
+/** Returns the error for a change after which another item has its path, or the file has other content. */
+export const changedSince = (kind: 'file' | 'folder', cause?: unknown): StoreError =>
+  notUndoable(`The ${kind} has changed since.`, cause);
 
 /** Returns the error for a change that can't be undone. `reason` is a sentence. */
 export function notUndoable(reason: string, cause?: unknown): StoreError {

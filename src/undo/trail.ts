@@ -18,20 +18,25 @@ export class Trail {
   /** The sequence numbers of that change, and of the later steps of its undo: redoing any of them reverses all. */
   readonly #displacing = new Set<number>();
   #etag: string | undefined;
+  #identity: string | undefined;
   /** The paths at which it was, and the IDs that it had in the trash. */
   readonly paths: Set<Path>;
   readonly keptIds = new Set<KeptId>();
 
-  private constructor(path: Path, { putAwayBy, etag }: { putAwayBy?: StoredChange; etag?: string | undefined }) {
+  private constructor(
+    path: Path,
+    { putAwayBy, etag, identity }: { putAwayBy?: StoredChange } & Pick<StoredChange, 'etag' | 'identity'>,
+  ) {
     this.#path = path;
     this.#etag = etag;
+    this.#identity = identity;
     this.paths = new Set([path]);
     if (putAwayBy) this.#putAway(putAwayBy);
   }
 
   /** Begins at the path of a change, with the file or folder that the change left there. */
-  static afterChange({ path, etag }: StoredChange): Trail {
-    return new Trail(path, { etag });
+  static afterChange({ path, ...change }: StoredChange): Trail {
+    return new Trail(path, change);
   }
 
   /** Begins in the trash, with the item that a change deleted or replaced. */
@@ -47,6 +52,11 @@ export class Trail {
   /** The last ETag in the log; undefined for a folder, and if a move can have changed it. */
   get etag(): string | undefined {
     return this.#etag;
+  }
+
+  /** The last identity in the log; undefined for a file that was written since, and if the log does not have it. */
+  get identity(): string | undefined {
+    return this.#identity;
   }
 
   /** The ID under which it is in the trash; undefined if it is not, or as a part of a folder. */
@@ -65,12 +75,14 @@ export class Trail {
 
   /** Follows one more change. Call it for all later changes in their order. */
   follow(change: StoredChange): void {
-    const { type, path, from, etag, kept } = change;
+    const { type, path, from, kept } = change;
     if (this.#putAwayBy) {
       if (!this.isRestoredBy(change)) return;
       this.#moveTo(rebased(this.#path, this.#putAwayBy.path, path) ?? this.#path);
       this.#putAwayBy = undefined;
-      if (path === this.#path) this.#etag = etag;
+      // The reversal of the deletion of an empty folder creates another one.
+      if (type === 'folder.created') this.#identity = undefined;
+      if (path === this.#path) this.#renew(change);
       return;
     }
     if (this.#displacedBy) {
@@ -82,14 +94,14 @@ export class Trail {
     const moved = isMove(type) && from !== undefined ? rebased(this.#path, from, path) : undefined;
     if (moved !== undefined) {
       // A store can copy and delete a file to move it, which can change its ETag.
-      if (moved === path) this.#etag = undefined;
+      if (moved === path) this.#renew({ ...change, etag: undefined });
       this.#moveTo(moved);
     } else if (rebased(this.#path, path, path) !== undefined) {
       const isReplaced = kept !== undefined && (isMove(type) || type === 'folder.copied');
       if (isReplaced || type === 'file.deleted' || type === 'folder.deleted') this.#putAway(change);
       // Only an empty folder is replaced without being kept. Changes until the reversal affect the other folder.
       else if (type === 'folder.restored' || type === 'folder.moved') this.#displace(change);
-      else if (path === this.#path) this.#etag = etag;
+      else if (path === this.#path) this.#renew(change);
     }
   }
 
@@ -98,7 +110,17 @@ export class Trail {
     this.paths.add(path);
   }
 
+  /** Notes what a change of it, at its path, says about it. */
+  #renew({ type, etag, identity, isExternal }: StoredChange): void {
+    this.#etag = etag;
+    // These changes leave the item the same. If another program replaced a file, it put another one there.
+    const isSame = isExternal || type === 'file.touched' || type === 'folder.created' || type === 'folder.changed';
+    if (!isSame) this.#identity = identity;
+  }
+
   #displace(change: StoredChange): void {
+    // Reversing the change creates the empty folder again.
+    this.#identity = undefined;
     this.#displacedBy = change;
     this.#displacing.clear();
     this.#displacing.add(change.sequence);

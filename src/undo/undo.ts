@@ -2,9 +2,9 @@ import type { GuardedFiles } from '../access/guard.ts';
 import type { ChangeLog, StoredChange } from '../changes/log.ts';
 import { isStoreError, quoted, StoreError } from '../model/error.ts';
 import { ROOT } from '../model/path.ts';
-import type { Cancellable, Reporting } from '../model/store.ts';
+import type { Cancellable, Reporting, Store } from '../model/store.ts';
 import { readAftermath } from './aftermath.ts';
-import { notUndoable, type StepContext, stepsFor } from './steps.ts';
+import { changedSince, notUndoable, type StepContext, stepsFor } from './steps.ts';
 
 export interface UndoOptions extends Reporting, Cancellable {
   readonly log: ChangeLog;
@@ -12,6 +12,8 @@ export interface UndoOptions extends Reporting, Cancellable {
   readonly files: GuardedFiles;
   /** Returns the files of the user whose changes are recorded as the undo of the change with this sequence number. */
   readonly filesToUndo: (sequence: number) => GuardedFiles;
+  /** Tells whether the files are still the same. Absent for stores whose items have no identity. */
+  readonly identify?: Store['identify'];
 }
 
 /**
@@ -21,7 +23,7 @@ export interface UndoOptions extends Reporting, Cancellable {
  * Throws `AccessDenied` if the user can see nothing at all; `change-not-found` also if the user can't see all of the change; `already-undone`; `not-undoable` if something that
  * came after the change forbids it, or if the previous content is not kept; and `database-unavailable`.
  */
-export async function undo(id: string, { log, files, filesToUndo, ...options }: UndoOptions): Promise<void> {
+export async function undo(id: string, { log, files, filesToUndo, identify, ...options }: UndoOptions): Promise<void> {
   const change = await findVisible(id, log, files);
   // Before the log is searched, which costs far more than the request.
   await files.requireUndo(change);
@@ -30,7 +32,8 @@ export async function undo(id: string, { log, files, filesToUndo, ...options }: 
   const steps = stepsFor(targets);
   if (done.length >= steps.length) throw alreadyUndone();
   if (obstacle) throw notUndoable(describeObstacle(obstacle, files));
-  const context: StepContext = { options, aftermath, files: filesToUndo((targets.at(-1) ?? change).sequence) };
+  const changed = targets.at(-1) ?? change;
+  const context: StepContext = { options, aftermath, identify, files: filesToUndo(changed.sequence) };
   const remaining = steps.slice(done.length);
   // A failure of the second step would leave the change half undone.
   for (const step of remaining) await describingFailures(step.check(context));
@@ -74,7 +77,7 @@ function describeFailure(error: unknown): unknown {
   if (!isStoreError(error)) return error;
   switch (error.kind) {
     case 'condition-failed':
-      return notUndoable('The file has changed since.', error);
+      return changedSince('file', error);
     case 'not-found':
     case 'already-exists':
     case 'wrong-kind':

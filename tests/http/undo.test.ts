@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
+import { parseFolder } from '../../src/model/path.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from '../access/guarded-service.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { longPath } from '../contract/bytes.ts';
@@ -64,6 +65,15 @@ describe('POST /-/undo', () => {
     const { entries } = jsonOf(await service.asAnn('/-/trash')) as { entries: { id: string }[] };
     await undo(changeOf(await service.asAnn(`/-/trash/${entries[0]?.id}/restore`, { method: 'POST' })));
     assert.deepEqual(await service.contents(), {});
+  });
+
+  it('returns 409 for a move whose folder another program replaced', async () => {
+    const change = changeOf(await service.asAnn('/move', json({ source: 'd', destination: 'e', is_folder: true })));
+    await service.store.moveFolder?.(parseFolder('e'), parseFolder('x'), { replace: false });
+    await service.store.createFolder(parseFolder('e'));
+    assertFailure(await undo(change), 409, /folder has changed since/);
+    assert.deepEqual(await service.contents(), { 'x/a': 'one' });
+    for (const folder of ['e', 'x']) await service.store.removeTree?.(parseFolder(folder));
   });
 
   it('reports progress, and returns the change in the last line', async () => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
-import { parseFile, parseFolder } from '../../src/model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../../src/model/path.ts';
 import { type Backend, shareWithinFile } from '../contract/backend.ts';
+import { plant } from '../contract/bytes.ts';
 import { openUndoableFiles, type UndoableFiles } from './undoable-files.ts';
 
+type Path = FilePath | FolderPath;
 type Work = (undoable: UndoableFiles) => Promise<unknown>;
 
 const FILE = parseFile('d/a');
@@ -88,6 +90,49 @@ const CHANGES: Readonly<Record<string, { readonly before?: Work; readonly change
       await upload('g/b', 'three');
     },
     change: ({ files }) => files.copyFolder(FOLDER, TARGET, { replace: true }),
+  },
+};
+
+/** Changes whose undo moves or deletes what they left at `path`. */
+const CHANGES_OF_PLACE: Readonly<
+  Record<string, { readonly path: Path; readonly before: Work; readonly change: Work; readonly later?: Work }>
+> = {
+  'a moved file': {
+    path: OTHER,
+    before: ({ upload }) => upload('d/a', 'mine'),
+    change: ({ files }) => files.moveFile(FILE, OTHER, { replace: false }),
+  },
+  'a moved file that was replaced since': {
+    path: OTHER,
+    before: ({ upload }) => upload('d/a', 'mine'),
+    change: ({ files }) => files.moveFile(FILE, OTHER, { replace: false }),
+    later: ({ upload }) => upload('d/b', 'mine too'),
+  },
+  'a moved folder': {
+    path: TARGET,
+    before: ({ upload }) => upload('f/a', 'mine'),
+    change: ({ files }) => files.moveFolder(FOLDER, TARGET, { replace: false }),
+  },
+  'a move over a folder': {
+    path: TARGET,
+    before: async ({ upload }) => {
+      await upload('f/a', 'mine');
+      await upload('g/a', 'replaced');
+    },
+    change: ({ files }) => files.moveFolder(FOLDER, TARGET, { replace: true }),
+  },
+  'a copied folder': {
+    path: TARGET,
+    before: ({ upload }) => upload('f/a', 'mine'),
+    change: ({ files }) => files.copyFolder(FOLDER, TARGET, { replace: false }),
+  },
+  'a restored folder': {
+    path: TARGET,
+    before: async ({ upload, files }) => {
+      await upload('g/a', 'mine');
+      await files.deleteFolder(TARGET);
+    },
+    change: async ({ files }) => files.restoreTrashed((await files.listTrash()).items[0]?.id ?? fail()),
   },
 };
 
@@ -246,6 +291,40 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.contents(), {});
       for (const id of undos) await undo(id);
       assert.deepEqual(await undoable.contents(), { 'd/a': '4', 'd/b': '5' });
+    });
+
+    for (const [name, { path, before, change, later }] of Object.entries(CHANGES_OF_PLACE)) {
+      it(`does not reverse ${name} after another program put another item there, also after a redo`, async (t) => {
+        const { store, tree, undo } = undoable;
+        if (!store.identify) return t.skip('The items of this store have no identity.');
+        await before(undoable);
+        const id = await undoable.change(() => change(undoable));
+        const redone = await undo(await undo(id));
+        await later?.(undoable);
+        await store.createFolder(parseFolder('elsewhere'));
+        if (isFolder(path)) {
+          await store.moveFolder?.(path, parseFolder('elsewhere/f'), { replace: false });
+          await plant(store, { [path]: null, [`${path}other`]: 'other' });
+        } else {
+          await store.move?.(path, parseFile('elsewhere/a'), { replace: false });
+          await plant(store, { [path]: 'other' });
+        }
+        const found = await tree();
+        await assert.rejects(undo(redone), failsWith('not-undoable', /has changed since/));
+        assert.deepEqual(await tree(), found);
+      });
+    }
+
+    it('reverses the move of a folder whose content changed since, also by other programs', async () => {
+      const { files, change, undo, upload, store } = undoable;
+      await upload('f/a', 'first');
+      const moved = await change(() => files.moveFolder(FOLDER, TARGET, { replace: false }));
+      const renamed = await change(() => files.renameFile(parseFile('g/a'), 'b', { replace: false }));
+      await upload('g/b', 'second');
+      await undo(renamed);
+      await plant(store, { 'g/c': 'by another program' });
+      await undo(moved);
+      assert.deepEqual(await undoable.contents(), { 'f/a': 'second', 'f/c': 'by another program' });
     });
 
     it('changes nothing if the last step of an undo is impossible', async () => {

@@ -63,12 +63,15 @@ export async function openUndoableFiles(
     last = id;
   };
   const filesWith = (undoes?: number) =>
-    new GuardedFiles(new RecordedFiles(rules, recorder, { user: 'ann', undoes, onRecorded }), {
-      policy: () => policy,
-      user: { name: 'ann', groups: [] },
-      confirm: async () => {},
-      record: (event) => void events.push(event),
-    });
+    new GuardedFiles(
+      new RecordedFiles(rules, recorder, { user: 'ann', undoes, identify: store.identify, onRecorded }),
+      {
+        policy: () => policy,
+        user: { name: 'ann', groups: [] },
+        confirm: async () => {},
+        record: (event) => void events.push(event),
+      },
+    );
   const files = filesWith();
   const idIfAny = async (work: Promise<unknown>): Promise<string | undefined> => {
     last = undefined;
@@ -86,7 +89,8 @@ export async function openUndoableFiles(
     events,
     change: (work) => idAfter(work(files)),
     changeIfAny: (work) => idIfAny(work(files)),
-    undo: (id, options) => idAfter(undo(id, { log, files, filesToUndo: filesWith, ...options })),
+    undo: (id, options) =>
+      idAfter(undo(id, { log, files, filesToUndo: filesWith, identify: store.identify, ...options })),
     upload: (path, content) =>
       files.upload({ target: { path: parseFile(path) }, body: Readable.from([Buffer.from(content)]) }),
     grant(...grants) {

@@ -1,3 +1,4 @@
+import { ADD_CHANGE_IDENTITIES } from './add-change-identities.ts';
 import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
 import { ADD_JOB_TARGETS } from './add-job-targets.ts';
 import { ADD_LINK_ENDS } from './add-link-ends.ts';
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_UPLOAD_NETWORKS,
   ADD_UPLOAD_SITES,
   CREATE_LINK_FEED,
+  ADD_CHANGE_IDENTITIES,
 ];

@@ -24,8 +24,8 @@ export async function appendChanges(
       update change_feed set last_sequence = last_sequence + ${changes.length}, last_time = ${clock}
       returning last_sequence - ${changes.length} as previous, last_sequence, last_time, key
     ), added as (
-      insert into changes (sequence, time, type, path, source, size, etag, user_name, link, kept, undoes, is_external)
-      select feed.previous + position, feed.last_time, type, path, source, size, etag, user_name, link, kept, undoes, is_external
+      insert into changes (sequence, time, type, path, source, size, etag, user_name, link, kept, undoes, identity, is_external)
+      select feed.previous + position, feed.last_time, type, path, source, size, etag, user_name, link, kept, undoes, identity, is_external
       from feed, unnest(
         ${column(({ type }) => type)}::text[],
         ${column(({ path }) => path)}::text[],
@@ -36,8 +36,9 @@ export async function appendChanges(
         ${column(({ link }) => link)}::text[],
         ${changes.map(keptColumn)}::text[],
         ${column(({ undoes }) => undoes)}::bigint[],
+        ${column(({ identity }) => identity)}::text[],
         ${column(({ isExternal }) => (isExternal ? 1 : undefined))}::integer[]
-      ) with ordinality as change (type, path, source, size, etag, user_name, link, kept, undoes, is_external, position)
+      ) with ordinality as change (type, path, source, size, etag, user_name, link, kept, undoes, identity, is_external, position)
     )
     select last_sequence as sequence, last_time as time, key, ${notification} as notified from feed`.execute(db);
   const [appended] = rows;

@@ -62,13 +62,14 @@ function prepare(database: DatabaseSync) {
       update change_feed set last_sequence = last_sequence + ?, last_time = cast(unixepoch('subsec') * 1000 as integer)
       returning last_sequence, last_time, key`),
     insert: database.prepare(`
-      insert into changes (sequence, time, type, path, source, size, etag, user_name, link, kept, undoes, is_external)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      insert into changes (sequence, time, type, path, source, size, etag, user_name, link, kept, undoes, identity, is_external)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     commit: database.prepare('commit'),
   };
 }
 
 function valuesOf(change: ChangeRecord): readonly SQLInputValue[] {
   const { type, path, from = null, size = null, etag = null, user = null, link = null, undoes = null } = change;
-  return [type, path, from, size, etag, user, link, keptColumn(change), undoes, change.isExternal ? 1 : null];
+  const { identity = null, isExternal } = change;
+  return [type, path, from, size, etag, user, link, keptColumn(change), undoes, identity, isExternal ? 1 : null];
 }

@@ -21,6 +21,8 @@ export interface ChangesTable {
   readonly kept: string | null;
   /** The sequence number of the change that this one undoes. */
   readonly undoes: number | null;
+  /** The identity in `ChangeRecord`. */
+  readonly identity: string | null;
   /** 1 if another program made the change. */
   readonly is_external: 1 | null;
 }

@@ -325,7 +325,9 @@ export function filesOf(
   { files, changes, dav }: Pick<Service, 'files' | 'changes' | 'dav'>,
   { lockTokens = NO_TOKENS, appToken, ...options }: FilesOfUser,
 ): Files {
-  const recorded = changes ? new RecordedFiles(files, changes.recorder, options) : files;
+  const recorded = changes
+    ? new RecordedFiles(files, changes.recorder, { ...options, identify: changes.identify })
+    : files;
   if (!dav) return recorded;
   const { locks, properties, onError } = dav;
   return new LockableFiles(recorded, {

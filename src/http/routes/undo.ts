@@ -1,5 +1,6 @@
 import type { ChangeLog } from '../../changes/log.ts';
 import type { RecordedChange } from '../../files/recorded-files.ts';
+import type { Store } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { undo } from '../../undo/undo.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
@@ -14,10 +15,11 @@ interface UndoRouteOptions {
   readonly log: ChangeLog;
   readonly operations: LongOperations;
   readonly readOnly: boolean;
+  readonly identify: Store['identify'];
 }
 
 /** Registers the route that undoes a change. */
-export function undoRoute(app: App, { log, operations, readOnly }: UndoRouteOptions): void {
+export function undoRoute(app: App, { log, operations, readOnly, identify }: UndoRouteOptions): void {
   app.post(
     '/-/undo',
     {
@@ -37,6 +39,7 @@ export function undoRoute(app: App, { log, operations, readOnly }: UndoRouteOpti
         await undo(request.body.change, {
           ...options,
           log,
+          identify,
           files: access.files,
           filesToUndo: (sequence) => access.filesToUndo(sequence),
         });
