@@ -35,13 +35,21 @@ export async function withFreeName<Path extends FilePath | FolderPath, Result>(
 }
 
 /**
- * Returns the wanted path, with a number after each name of a folder that is the name of a file, so that an upload reveals
- * no file by an error. Both paths are relative to `root`. Throws `path-too-long` unless each name has space for a number,
+ * Returns the wanted path, with a number after each name of a folder that is the name of a file or locked, so that an upload
+ * reveals no file and no folder by an error. Both paths are relative to `root`. Throws `path-too-long` unless each name has space for a number,
  * whether or not it needs one.
  */
 export async function withFreeFolders(
   files: Pick<Store, 'stat'> & Required<Pick<Store, 'maxPathBytes'>>,
-  { root, wanted }: { readonly root: FolderPath; readonly wanted: FilePath },
+  {
+    root,
+    wanted,
+    isLocked,
+  }: {
+    readonly root: FolderPath;
+    readonly wanted: FilePath;
+    readonly isLocked: (folder: FolderPath) => Promise<boolean>;
+  },
 ): Promise<FilePath> {
   const names = wanted.split('/');
   const maxPathBytes = files.maxPathBytes();
@@ -53,7 +61,7 @@ export async function withFreeFolders(
     for (const folder of numberedPaths(childFolder(free, name), maxPathBytes)) {
       free = folder;
       const file = (root + childFile(parentOf(folder), nameOf(folder))) as FilePath;
-      if (!(await exists(files.stat(file)))) break;
+      if (!(await exists(files.stat(file))) && !(await isLocked((root + folder) as FolderPath))) break;
     }
   }
   return childFile(free, nameOf(wanted));

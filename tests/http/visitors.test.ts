@@ -238,6 +238,54 @@ describe('A visitor of a share link', () => {
       assert.equal(contents['p/s/b/c (2).txt'], 'new');
     });
 
+    it('gets the same responses for names that are locked and free', async () => {
+      const lock = async (path: string, depth: string) => {
+        const xml =
+          '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+        const response = await service.asAnn(`/-/dav/${path}`, { method: 'LOCK', headers: { depth }, body: xml });
+        assert.ok([200, 201].includes(response.status), response.body.toString());
+        return String(response.headers['lock-token']);
+      };
+      const unlock = (path: string, token: string) =>
+        service.asAnn(`/-/dav/${path}`, { method: 'UNLOCK', headers: { 'lock-token': token } });
+      const link = await request();
+      await service.plant({ ...FILES, 'p/s/b/low/x': 'x' });
+      const uploads = (name: string) =>
+        Promise.all([
+          link.upload(name, { prefix: 'b/' }),
+          link.upload(name, { prefix: 'b/low/' }),
+          link.upload(name, { prefix: 'b/novel/' }),
+          link.upload(name, { prefix: 'novel/' }),
+          link.upload(name),
+          link.get(`/file/b/${name}`, {}, { method: 'PUT', body: 'new' }),
+        ]);
+      for (const [index, [path, depth]] of (
+        [
+          ['p/s/b/', 'infinity'],
+          ['p/s/b/', '0'],
+          ['p/s/a.txt', '0'],
+        ] as const
+      ).entries()) {
+        const token = await lock(path, depth);
+        const filesIn = async () => Object.keys(await service.contents()).filter((each) => each.startsWith('p/s/b/'));
+        const present = await filesIn();
+        const statuses = (await uploads(`${index}.txt`)).map(({ status }) => status);
+        assert.deepEqual(statuses, [200, 200, 200, 200, 200, 201], path + depth);
+        is(await link.upload('a.txt'), 200);
+        if (path === 'p/s/b/') assert.deepEqual(await filesIn(), present);
+        await unlock(path, token);
+      }
+      for (const [path, depth] of [
+        ['p/s/', 'infinity'],
+        ['p/s/', '0'],
+        ['p/', 'infinity'],
+      ] as const) {
+        const token = await lock(path, depth);
+        for (const response of await uploads('root.txt')) is(response, 409, 'locked');
+        await unlock(path, token);
+      }
+    });
+
     it('gets the same responses for long paths and names, and for names that are taken many times', async () => {
       const link = await request();
       const statusOf = async (...upload: Parameters<typeof link.upload>) => {

@@ -5,6 +5,8 @@ import { GuardedFiles } from '../../access/guard.ts';
 import { createLinkPolicy } from '../../access/link-policy.ts';
 import { PERMISSIONS, type Permission, type Policy } from '../../access/policy.ts';
 import type { Submitter } from '../../access/submitter.ts';
+import { lockedError } from '../../dav/lock.ts';
+import { ignoreOutage } from '../../dav/lockable-files.ts';
 import { withFreeFolders } from '../../files/free-name.ts';
 import type { RecordedChange } from '../../files/recorded-files.ts';
 import { relativeError, SharedFiles } from '../../files/shared-files.ts';
@@ -133,9 +135,20 @@ export class LinkRequestAccess implements RequestAccess {
     }
   }
 
-  /** Returns a path for an upload of a visitor who sees nothing: no folder in it has the name of a file. */
-  freePath(wanted: FilePath): Promise<FilePath> {
-    return withFreeFolders(this.#service.files, { root: this.#folder, wanted });
+  /**
+   * Returns a path for an upload of a visitor who sees nothing: no folder in it has the name of a file, or is locked. Throws
+   * `locked` if the shared folder itself is locked, whether or not the lock forbids just this upload.
+   */
+  async freePath(wanted: FilePath): Promise<FilePath> {
+    const root = this.#folder;
+    const findLock = async (folder: FolderPath) => {
+      const found = await this.#service.dav?.locks.covering(folder).catch(ignoreOutage);
+      return found?.[0];
+    };
+    const lock = await findLock(root);
+    if (lock) throw lockedError(root, lock, { user: undefined });
+    const isLocked = async (folder: FolderPath) => (await findLock(folder)) !== undefined;
+    return withFreeFolders(this.#service.files, { root, wanted, isLocked });
   }
 
   /** Throws 403 unless visitors may copy: no folders, and no files if the link limits uploads, because copies are no uploads. */
