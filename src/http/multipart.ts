@@ -104,7 +104,8 @@ class StreamedForm implements Form {
     this.#dicer = new Dicer({ boundary, ...limits });
     this.#dicer.on('preamble', (body: Readable) => this.#skipPreamble(body));
     this.#dicer.on('part', (body) => this.#beginPart(body));
-    this.#dicer.on('finish', () => this.#finish());
+    // Dicer repeats the event if a form without parts has several closing boundaries.
+    this.#dicer.once('finish', () => this.#finish());
     this.#dicer.on('error', () => this.#fail(truncated()));
     // A slow client has its own error. Every other error means that the request is truncated.
     request.on('error', (error) => this.#fail(error instanceof HttpError ? error : truncated()));

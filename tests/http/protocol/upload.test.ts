@@ -177,6 +177,15 @@ function parsesForms(): void {
     }
   });
 
+  it('rejects a form of many closing boundaries without a warning of Node.js', async (t) => {
+    const warned = t.mock.fn();
+    process.on('warning', warned);
+    t.after(() => process.off('warning', warned));
+    const response = await postBytes(service.port, `--${BOUNDARY}--\r\n`.repeat(20));
+    assert.equal(response.status, 400);
+    assert.equal(warned.mock.callCount(), 0);
+  });
+
   for (const contentType of [
     'Multipart/Form-Data; Boundary=B',
     'multipart/form-data;boundary="B"',
