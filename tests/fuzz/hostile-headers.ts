@@ -110,7 +110,8 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   'If-Unmodified-Since': DATES,
   'If-Range': [...ETAGS, ...DATES],
   Origin: ['null', 'http://localhost', 'https://evil.example', 'x', '', 'file://'],
-  Prefer: ['quota', 'quota=1', 'respond-async', '"'],
+  // With `wait`, the response says what the job did. Without it, the job could change files after the next comparison.
+  Prefer: ['quota', 'quota=1', 'respond-async, wait=10', '"'],
   Range: [...RANGES.map((range) => `bytes=${range}`), 'items=0-1', 'bytes', 'bytes:0-1', 'bytes = 0-1'],
   Referer: ['https://evil.example/', 'x'],
   'Sec-Fetch-Dest': ['script', 'document', 'image', 'x'],

@@ -20,7 +20,8 @@ export async function exchange(
   { ends = false, responses = 1 }: Sent = {},
 ): Promise<HttpResponse[]> {
   const sent = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
-  const isHead = sent.toString('latin1', 0, 5) === 'HEAD ';
+  // Line breaks before a request are ignored (RFC 9112, section 2.2).
+  const isHead = /^[\r\n]*HEAD /.test(sent.toString('latin1'));
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let received = Buffer.alloc(0);
