@@ -83,7 +83,9 @@ describe('A job of another page', () => {
   it('shows the reason of its failure', async () => {
     const failure = { code: 'store-full', error: 'The disk is full.' };
     const { messages } = await follow({ input: TRANSFER }, { status: 'failed', failure });
-    assert.deepEqual(messages, ['Couldn’t copy “photos” The storage is full. Free up space, then try again.']);
+    assert.deepEqual(messages, [
+      'Couldn’t copy “photos” The storage is full. Delete files permanently or empty the trash, then try again.',
+    ]);
   });
 
   it('names the user who holds the lock that made it fail, and until when', async () => {

@@ -33,9 +33,18 @@ describe('The reason of a failed request', () => {
     const unknown = { success: false, code: 'outcome-unknown', error: '' };
     assert.match(reasonOf(503, unknown, '5'), /before you try again\.$/);
     const full = { success: false, code: 'store-full', error: '' };
-    assert.equal(reasonOf(503, full, '5'), 'The storage is full. Free up space, then try again.');
+    const advice = 'The storage is full. Delete files permanently or empty the trash, then try again.';
+    assert.equal(reasonOf(507, full, '5'), advice);
     const denied = { success: false, code: 'permission-denied', error: '' };
     assert.equal(reasonOf(403, denied, '90'), 'You don’t have permission to do this.');
+  });
+
+  it('says what helps if an item would have to move to another file system, or the disk of the database is full', () => {
+    const elsewhere = { success: false, code: 'other-file-system', error: '' };
+    const advice = 'This item can’t be moved to another file system. Copy it, or delete it permanently.';
+    assert.equal(reasonOf(409, elsewhere), advice);
+    const stateFull = { success: false, code: 'state-full', error: '' };
+    assert.equal(reasonOf(507, stateFull), 'The server is out of space. Contact your administrator.');
   });
 
   it('of a retry in progress has no advice', () => {

@@ -796,6 +796,7 @@ export interface LazyText {
   };
   readonly errors: {
     readonly 'already-exists': string;
+    readonly 'contains-mount': string;
     readonly 'job-outdated': string;
     readonly 'already-undone': string;
     readonly 'branch-protected': string;
@@ -826,6 +827,7 @@ export interface LazyText {
     readonly 'no-download-url': string;
     readonly 'not-found': string;
     readonly 'not-undoable': string;
+    readonly 'other-file-system': string;
     readonly 'outcome-unknown': string;
     readonly 'path-too-long': string;
     readonly 'permission-denied': string;
