@@ -1,7 +1,7 @@
 import { nameOf, parentOf } from '../paths.ts';
 import { readEntries } from './changes.ts';
 import { StoreAccessError } from './content.ts';
-import { errorOfResponse, fetchWithIdleTimeout, readJson } from './request.ts';
+import { errorOfResponse, fetchWithIdleTimeout, readBody, readJson } from './request.ts';
 import type { Changed, FileEntry, Service } from './service.ts';
 import { asServiceError, isAbort, noResponse } from './service-error.ts';
 import { escapePath } from './urls.ts';
@@ -59,7 +59,7 @@ async function readBytes(url: string, { signal }: { readonly signal?: AbortSigna
   }
   if (!response.ok) throw await errorOfResponse(response);
   try {
-    return new Uint8Array(await response.arrayBuffer());
+    return new Uint8Array(await (await readBody(response)).arrayBuffer());
   } catch (error) {
     throw isAbort(error) ? error : new StoreAccessError(String(error));
   }

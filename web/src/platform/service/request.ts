@@ -1,3 +1,4 @@
+import { chunksOf } from '../stream-chunks.ts';
 import { asServiceError, noResponse, type ServiceError, serviceErrorOf } from './service-error.ts';
 
 export interface RequestOptions {
@@ -30,14 +31,22 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
  * the signal's `AbortError`.
  */
 export async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text().catch((error: unknown) => {
+  const body = await readBody(response).catch((error: unknown) => {
     throw asServiceError(error);
   });
   try {
-    return JSON.parse(text);
+    return JSON.parse(await body.text());
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns the body of a response. Unlike the methods of `Response`, it causes no uncaught error in Firefox if a stream made by a script,
+ * such as that of `fetchWithIdleTimeout`, fails or is aborted.
+ */
+export async function readBody({ body }: Response): Promise<Blob> {
+  return new Blob(body ? await Array.fromAsync(chunksOf(body)) : []);
 }
 
 /** Returns the response as soon as its headers have arrived. Throws the same errors as `requestJson`. */
@@ -113,18 +122,15 @@ function observed(
 /** Yields the complete lines of a body. A last line without a line break was truncated, and is omitted. */
 export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  const reader = body.getReader();
   let rest = '';
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      const lines = (rest + decoder.decode(read.value, { stream: true })).split('\n');
+    // If the caller stops early, this closes the connection, which cancels the operation.
+    for await (const chunk of chunksOf(body)) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       yield* lines;
     }
   } catch (error) {
     throw asServiceError(error);
-  } finally {
-    // If the caller stops early, this closes the connection, which cancels the operation.
-    await reader.cancel().catch(() => {});
   }
 }
