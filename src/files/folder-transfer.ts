@@ -3,7 +3,7 @@ import { exists, isStoreError } from '../model/error.ts';
 import { type FolderPath, rebase } from '../model/path.ts';
 import type { Bounded, Cancellable, Keeping, Replacing, Reporting, Undoing } from '../model/store.ts';
 import { alreadyExists, copyNotFound, inconsistentStore, listingIncomplete, notFound } from '../model/store-errors.ts';
-import type { ItemTree } from './item-tree.ts';
+import type { ExclusiveUse, ItemTree } from './item-tree.ts';
 import { ProgressCounter } from './progress.ts';
 import { type Pair, SeenItems, TreeComparison, type TreeSurvey } from './tree-comparison.ts';
 
@@ -34,6 +34,8 @@ export class FolderTransfer<Item extends { readonly size: number }> {
   #isAnyMissing = false;
   /** Relative paths of items that the destination already had; only for a copy that can be undone. */
   #skipped: Set<string> | undefined;
+  /** Set once the operation relies on items that the destination already had, or removes its copies. */
+  #use: Promise<ExclusiveUse | undefined> | undefined;
 
   constructor(tree: ItemTree<Item>, from: FolderPath, to: FolderPath, options: FolderOptions) {
     this.#tree = tree;
@@ -52,8 +54,15 @@ export class FolderTransfer<Item extends { readonly size: number }> {
    * `isPresent` does not find the item either and the next listing lacks it. A single listing is never reason enough
    * to remove an item. Before the first removal, the destination must list every item of the first listing that the
    * source still has in the same version. Otherwise, the operation throws `unavailable`.
+   *
+   * An identical operation at the same time might undo the copies that this one skips. So the first skip excludes all undos,
+   * and then the destination must list every item. An undo leaves a destination that another operation uses or has completed.
    */
   async copy(): Promise<void> {
+    await this.#releasing(async () => this.#copy());
+  }
+
+  async #copy(): Promise<void> {
     await this.#checkConflict('copy');
     await this.#requireTransferable();
     // In a new destination, only items that other clients created a moment ago are skipped: nearly always none.
@@ -72,6 +81,10 @@ export class FolderTransfer<Item extends { readonly size: number }> {
    * copies while the repeated call removes the sources, both would be lost.
    */
   async move(): Promise<void> {
+    await this.#releasing(async () => this.#move());
+  }
+
+  async #move(): Promise<void> {
     await this.#checkConflict('move');
     await this.#requireTransferable();
     await this.#copyItems();
@@ -94,9 +107,10 @@ export class FolderTransfer<Item extends { readonly size: number }> {
       this.#before = await this.#comparison.survey({ signal });
       // The source was deleted after the check above. An empty listing must not replace the destination.
       if (this.#before.source === undefined) throw notFound(this.#from);
-    } else if (!(await this.#comparison.isResumable(operation, { signal }))) {
-      throw alreadyExists(this.#to);
+      return;
     }
+    if (!(await this.#comparison.isResumable(operation, { signal }))) throw alreadyExists(this.#to);
+    await this.#useExclusively({ signal });
   }
 
   /** Throws `invalid-path` before the first change if a path would be too long at the destination, or has no name. */
@@ -119,7 +133,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
         await requireRemoved(this.#tree, this.#from, this.#options);
         throw notFound(this.#from);
       }
-      return hasExtras || this.#isAnyMissing ? await this.#requireCopied() : undefined;
+      return hasExtras || this.#isAnyMissing || this.#use ? await this.#requireCopied() : undefined;
     } catch (error) {
       if (this.#skipped && (await this.#mayUndo())) await this.#undo(this.#skipped);
       throw error;
@@ -174,8 +188,10 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     const { source, copy: present } = pair;
     if (source === undefined) return;
     const { signal } = this.#options;
-    if (await this.#comparison.isCopied(pair, { signal })) this.#skipped?.add(this.#relativePath(source));
-    else if (!(await this.#copyItem(source, present))) this.#isAnyMissing = true;
+    if (await this.#comparison.isCopied(pair, { signal })) {
+      await this.#useExclusively({ signal });
+      this.#skipped?.add(this.#relativePath(source));
+    } else if (!(await this.#copyItem(source, present))) this.#isAnyMissing = true;
     if (this.#tree.isFile(source)) this.#progress.add(source.size);
   }
 
@@ -200,15 +216,35 @@ export class FolderTransfer<Item extends { readonly size: number }> {
   async #requireCopied(): Promise<TreeSurvey<Item>> {
     const survey = await this.#comparison.survey({ expected: this.#listed, signal: this.#options.signal });
     if (survey.notCopied !== undefined) throw copyNotFound(this.#from + survey.notCopied);
+    (await this.#use)?.signal.throwIfAborted();
     return survey;
   }
 
+  #useExclusively(options: Cancellable): Promise<ExclusiveUse | undefined> {
+    this.#use ??= Promise.resolve(this.#tree.useExclusively?.(this.#to, options));
+    return this.#use;
+  }
+
+  async #releasing(operation: () => Promise<void>): Promise<void> {
+    try {
+      await operation();
+    } finally {
+      const use = await this.#use?.catch(() => undefined);
+      await use?.release();
+    }
+  }
+
+  /** Returns whether no other operation uses the incomplete copy, or has completed it. */
   async #mayUndo(): Promise<boolean> {
     const { beforeUndo = async () => {} } = this.#options;
-    return beforeUndo().then(
-      () => true,
-      () => false,
-    );
+    try {
+      await beforeUndo();
+      if (!(await this.#useExclusively({}))) return true;
+      const { source, missing } = await this.#comparison.survey({});
+      return source !== undefined && missing !== undefined;
+    } catch {
+      return false;
+    }
   }
 
   /** Removes an incomplete copy. The items `skipped`, which existed before it, remain. */

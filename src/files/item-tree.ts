@@ -56,8 +56,19 @@ export interface ItemTree<Item extends { readonly size: number }> {
     folders: { from: FolderPath; to: FolderPath; present: Item | undefined },
     options: Replacing & Cancellable,
   ): Promise<void>;
+  /**
+   * Begins an exclusive use of a destination among all processes: by an operation that relies on copies of another one, or that
+   * removes its own. Throws `store-busy` during another use. Present only if several processes can copy to one folder.
+   */
+  useExclusively?(to: FolderPath, options: Cancellable): Promise<ExclusiveUse>;
   /** Removes the items. Missing items count as removed. A folder remains while it contains other items. */
   remove(items: AsyncIterable<Item>, options: Removal<Item>): Promise<void>;
+}
+
+export interface ExclusiveUse {
+  /** Aborts if the use is no longer exclusive. */
+  readonly signal: AbortSignal;
+  release(): Promise<void>;
 }
 
 export interface Removal<Item> extends Cancellable {

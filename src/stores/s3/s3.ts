@@ -49,9 +49,9 @@ export function openS3(options: S3Options): Store {
   const replacer = new Replacer(stat, versions, locks);
   const writer = new Writer(bucket, entries, puts, replacer);
   const context = { bucket, entries, stat, copier, remover, replacer };
-  const tree = createObjectTree(bucket, copier, remover, options.concurrency);
   const writeOwn = openOwnObjects(bucket);
   const leases = new Leases({ bucket, write: writeOwn, leaseMs: options.leaseMs });
+  const tree = createObjectTree(bucket, { copier, remover, leases, concurrency: options.concurrency });
   const erase = async (prefix: Key) => {
     if (await versions.hasObjectVersions()) await objects.erase(prefix, {});
   };

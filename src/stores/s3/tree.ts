@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ItemTree } from '../../files/item-tree.ts';
 import { isStoreError } from '../../model/error.ts';
 import { type FilePath, type FolderPath, rebase } from '../../model/path.ts';
@@ -7,6 +8,7 @@ import type { Bucket } from './bucket.ts';
 import type { Copier } from './copy.ts';
 import type { Source } from './copy-source.ts';
 import { isEmptyMarker, type Key, maxPathBytesOf } from './keys.ts';
+import type { Leases } from './lease.ts';
 import { requestPage } from './list.ts';
 import type { ListedObject } from './operations.ts';
 import type { Remover } from './remove.ts';
@@ -16,15 +18,20 @@ import { walkAhead, walkInAnyOrder, walkObjects } from './walk.ts';
 /** Maximum attempts to copy an object that changes during the copy. */
 const MAX_COPY_ATTEMPTS = 3;
 
+export interface ObjectTreeOptions {
+  readonly copier: Copier;
+  readonly remover: Remover;
+  readonly leases: Leases;
+  readonly concurrency: number;
+}
+
 /**
  * Creates the tree of objects for folder operations. A folder consists of all objects whose keys begin with its path.
  * They include folder markers and keys that are not valid paths, so that folder operations cover them too.
  */
 export function createObjectTree(
   bucket: Bucket,
-  copier: Copier,
-  remover: Remover,
-  concurrency: number,
+  { copier, remover, leases, concurrency }: ObjectTreeOptions,
 ): ItemTree<ListedObject> {
   const maxPathBytes = maxPathBytesOf(bucket);
   return {
@@ -54,6 +61,8 @@ export function createObjectTree(
       await copyCurrent(copier, { key, size, etag: await etagOf(copier, object, options) }, destination, options);
     },
 
+    useExclusively: (to, options) =>
+      leases.acquire(`copy-${createHash('sha256').update(to).digest('hex')}`, '', options),
     remove: (objects, options) => remover.removeAll(objects, options),
   };
 }
