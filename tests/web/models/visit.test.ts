@@ -328,6 +328,11 @@ describe('A visit', () => {
       'Available until May 12, 2031 · 1 download left',
     );
     assert.equal(await conditionsOf({ ...FOLDER, downloadsLeft: 0 }), 'No downloads left');
+    assert.equal(
+      await conditionsOf({ ...FOLDER, uploadsLeft: 2, downloadsLeft: 3 }),
+      '2 uploads left · 3 downloads left',
+    );
+    assert.equal(await conditionsOf({ ...FOLDER, uploadsLeft: 0 }), 'This link accepts no more files');
   });
 
   it('counts downloads only for a link with a limit', async () => {

@@ -86,10 +86,9 @@ function DropZone({ visit, link }: { visit: Visit; link: VisitorLink }) {
   const uploads = useUploads();
   const dragging = useDragging();
   const { text, formats } = useFullLanguage();
-  const { maxUploadBytes, uploadsLeft } = link;
+  const { maxUploadBytes } = link;
   const limits = [
     maxUploadBytes === undefined ? '' : text.visit.maxSize({ size: formats.size(maxUploadBytes) }),
-    uploadsLeft === undefined ? '' : text.visit.uploadsLeft({ count: uploadsLeft }),
     visit.conditions.value,
   ].filter((limit) => limit !== '');
   return (

@@ -92,9 +92,13 @@ function kindOf({ link, problem }: VisitState): VisitKind {
   return value.permissions.includes('read') ? 'folder' : 'request';
 }
 
-/** Returns until when the link works, and how many downloads are left. */
-function conditionsOf({ expiresAt, downloadsLeft }: VisitorLink, { text, formats }: FullLanguage): readonly string[] {
+/** Returns how many uploads are left, until when the link works, and how many downloads are left. */
+function conditionsOf(
+  { expiresAt, downloadsLeft, uploadsLeft }: VisitorLink,
+  { text, formats }: FullLanguage,
+): readonly string[] {
   return [
+    uploadsLeft === undefined ? '' : uploadsLeftText(uploadsLeft, text),
     expiresAt === undefined ? '' : text.visit.expires({ time: formats.time(new Date(expiresAt)) }),
     downloadsLeft === undefined ? '' : downloadsLeftText(downloadsLeft, text),
   ].filter((condition) => condition !== '');
@@ -103,6 +107,11 @@ function conditionsOf({ expiresAt, downloadsLeft }: VisitorLink, { text, formats
 /** Returns how many downloads are left. */
 function downloadsLeftText(count: number, { visit }: Text): string {
   return count === 0 ? visit.downloadsUsed : visit.downloadsLeft({ count });
+}
+
+/** Returns how many uploads are left. */
+function uploadsLeftText(count: number, { visit }: Text): string {
+  return count === 0 ? visit.uploadsUsed : visit.uploadsLeft({ count });
 }
 
 /** Subtracts a download until the next `refresh`. */
