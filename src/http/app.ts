@@ -46,6 +46,7 @@ import {
   routeMalformedUrls,
   routeOtherMethods,
 } from './unmatched-requests.ts';
+import { awaitBodiesBeforeClosing } from './unread-bodies.ts';
 
 /** Maximum size of a JSON body. Two paths of maximum length fit, even with every character escaped. */
 const MAX_JSON_BODY_BYTES = 64 * 1024;
@@ -86,6 +87,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   closeConnectionsOnShutdown(app);
   routeOtherMethods(app);
   sendContinueOnRead(app);
+  awaitBodiesBeforeClosing(app);
   handleErrors(app, requestIds);
   routeMalformedUrls(app);
   logRequests(app, service);

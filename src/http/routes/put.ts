@@ -14,11 +14,11 @@ import { publicPathOf } from '../public-path.ts';
 import { LINK_PREFIX, linkTokenOf } from '../request-url.ts';
 import { Failure, PathParameter, PutQuery, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import { discardRest } from '../unread-bodies.ts';
 import { describedIn, formatLimits, IetfUploads, parseUpgrade } from '../uploads/ietf.ts';
 import { UploadReceiver } from '../uploads/receiver.ts';
 import {
   confirmModified,
-  discardRest,
   lengthOf,
   parseSender,
   RequestBody,

@@ -21,9 +21,9 @@ import {
 } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import { discardRest } from '../unread-bodies.ts';
 import {
   confirmModified,
-  discardRest,
   lengthOf,
   parseSender,
   rejectEarly,

@@ -18,9 +18,10 @@ import {
   type PendingUpload as UploadSchema,
 } from '../schemas.ts';
 import type { Service, UploadService } from '../service.ts';
+import { discardRest } from '../unread-bodies.ts';
 import { describedIn, formatLimits, IetfUploads, isIetfRequest, PARTIAL_TYPE, parseAddition } from '../uploads/ietf.ts';
 import { UploadReceiver } from '../uploads/receiver.ts';
-import { discardRest, type EarlyChecks, rejectEarly, responseOf, withoutBody } from '../uploads/requests.ts';
+import { type EarlyChecks, rejectEarly, responseOf, withoutBody } from '../uploads/requests.ts';
 import { describeProtocol, OFFSET_TYPE, requireVersion, TUS_VERSION, TusUploads } from '../uploads/tus.ts';
 
 const params = UploadId;

@@ -11,6 +11,7 @@ import type { LinkRequestAccess } from '../access/link-access.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import { hasModifiedTime } from '../preconditions.ts';
+import { discardRest, setReader } from '../unread-bodies.ts';
 
 /*
  * What all requests with the content of a file have in common: forms (`POST /upload`) and raw bodies (`PUT /file/…`).
@@ -18,9 +19,6 @@ import { hasModifiedTime } from '../preconditions.ts';
 
 /** Maximum characters of the name of a sender. */
 const MAX_SENDER_LENGTH = 100;
-
-/** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
-const DISCARD_TIMEOUT_MS = 5_000;
 
 /** The checks of an upload before its body is read. */
 export interface EarlyChecks {
@@ -45,22 +43,6 @@ export function rejectEarly(
     reply.raw.once('finish', () => discardRest(request.raw));
     throw error;
   }
-}
-
-/**
- * Reads and drops the rest of the body, so that a client that is still sending can read the response. Closes the
- * connection if the client does not stop.
- */
-export function discardRest(request: IncomingMessage): void {
-  if (request.destroyed) return;
-  request.unpipe();
-  // Also drain a body that has arrived whole: an unread stream never closes, and everything that refers to it stays in
-  // memory.
-  request.resume();
-  if (request.complete) return;
-  const timer = setTimeout(() => request.destroy(), DISCARD_TIMEOUT_MS);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
 }
 
 /** Returns the `Content-Length` of a request; undefined without the header. */
@@ -133,6 +115,9 @@ export class RequestBody extends Readable {
   constructor(request: IncomingMessage) {
     super();
     setRecycler(this, freeOwnedChunk);
+    // An upload can be refused before anything reads its body. Without a listener, a failure would end the process.
+    this.on('error', () => {});
+    setReader(request, this);
     this.#request = request;
     request.on('data', this.#onData);
     request.once('end', this.#onEnd);

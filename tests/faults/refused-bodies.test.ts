@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { IncomingMessage } from 'node:http';
+import { connect, Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { RequestBody } from '../../src/http/uploads/requests.ts';
+import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
+import { disk } from '../contract/backend.ts';
+import { BOUNDARY, within } from '../http/client.ts';
+
+/** More than the buffers of both ends of a connection hold, so that the client is still sending when it is refused. */
+const BODY = Buffer.alloc(16 * 1024 * 1024, 'x');
+
+const FORM = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="new"\r\n\r\n`;
+const TUS = 'Tus-Resumable: 1.0.0\r\nContent-Type: application/offset+octet-stream\r\n';
+const MULTIPART = `Content-Type: multipart/form-data; boundary=${BOUNDARY}\r\n`;
+
+/** Requests whose body is refused. `start` is the start of the body. */
+const REFUSED: readonly (readonly [status: number, line: string, headers?: string, start?: string])[] = [
+  [401, 'PUT /file/closed/new'],
+  [
+    401,
+    'POST /upload',
+    MULTIPART,
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="prefix"\r\n\r\nclosed/\r\n${FORM}`,
+  ],
+  [413, 'PUT /file/new'],
+  [413, 'POST /upload', MULTIPART, FORM],
+  [412, 'PUT /file/taken', 'If-None-Match: *\r\n'],
+  [409, 'PUT /file/taken/below'],
+  [400, 'PUT /file/a//b'],
+  [400, 'PUT /file/new', 'Content-Range: bytes 0-1/2\r\n'],
+  [404, 'PATCH /-/uploads/00000000-0000-0000-0000-000000000000', `${TUS}Upload-Offset: 0\r\n`],
+  [413, 'POST /-/uploads', `${TUS}Upload-Length: ${BODY.length}\r\nUpload-Metadata: path bmV3\r\n`],
+  [401, 'PUT /-/dav/closed/new'],
+  [413, 'PUT /-/dav/new'],
+  [412, 'PUT /-/dav/taken', 'If-None-Match: *\r\n'],
+  [409, 'PUT /-/dav/missing/new'],
+  [413, 'PROPFIND /-/dav/', 'Depth: 1\r\nContent-Type: application/xml\r\n'],
+  [413, 'LOCK /-/dav/new', 'Content-Type: application/xml\r\n'],
+  [413, 'POST /create_folder', 'Content-Type: application/json\r\n'],
+  [400, 'POST /create_folder', 'Content-Type: text/plain\r\n'],
+  [415, 'PUT /file/new', 'Content-Encoding: gzip\r\n'],
+  [404, 'POST /-/nothing'],
+  [405, 'PUT /-/health/ready'],
+];
+
+describe('A client that sends all of a refused body before it reads', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startRefusing();
+  });
+  after(() => service.stop());
+
+  for (const [version, connection] of [
+    ['1.1', 'Connection: close\r\n'],
+    ['1.0', ''],
+    ['1.1', ''],
+  ] as const) {
+    for (const [status, line, headers = '', start = ''] of REFUSED) {
+      it(`receives ${status} for ${line} ${headers.split(':')[0]} (HTTP/${version}, ${connection.trim() || 'default'})`, async () => {
+        const body = Buffer.concat([Buffer.from(start), BODY]);
+        const framing = `Host: localhost\r\nContent-Length: ${body.length}\r\n`;
+        const head = `${line} HTTP/${version}\r\n${framing}${connection}${headers}\r\n`;
+        const response = await within('the response', sendBeforeReading(service.port, head, body));
+        assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `), response);
+      });
+    }
+  }
+});
+
+it('An upload that nothing reads does not end the process when its client leaves', async () => {
+  const request = new IncomingMessage(new Socket());
+  const body = new RequestBody(request);
+  request.emit('aborted');
+  await new Promise<void>((resolve) => body.once('close', resolve));
+  assert.ok(body.errored);
+});
+
+/** Starts a service that refuses uploads of more than 1 KiB, and all uploads to \`closed/\`. */
+async function startRefusing(): Promise<GuardedService> {
+  const service = await startGuardedService(disk, { hasJobs: true, maxUploadSize: 1024 });
+  service.grant(grant('', ['read', 'write', 'manage'], EVERYONE), grant('closed/', [], EVERYONE));
+  await service.plant({ taken: 'taken' });
+  return service;
+}
+
+/** Sends a request, and returns the start of the response. Reads nothing until everything is sent. */
+async function sendBeforeReading(port: number, head: string, body: Buffer): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  try {
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write(head);
+    await new Promise<void>((resolve, reject) => {
+      socket.write(body, (error) => (error ? reject(error) : resolve()));
+    });
+    const [first = assert.fail('The response is lost.')] = (await Promise.race([
+      once(socket.resume(), 'data'),
+      once(socket, 'close').then(() => []),
+    ])) as [Buffer?];
+    return first.toString();
+  } finally {
+    socket.destroy();
+  }
+}
