@@ -21,6 +21,8 @@ const NAMES = [
   'bill_2026.pdf',
   LONG,
   'عقد العمل الطويل جدا مع جميع الملاحق والتوقيعات والمراسلات التابعة له لسنة 2026.pdf',
+  '2024-05-01 عقد.pdf',
+  '2024-05-01 عقد العمل الطويل جدا مع جميع الملاحق والتوقيعات والمراسلات.pdf',
   'Report תקציב עם שם ארוך מאוד שלא נכנס בשום עמודה של רשימה צרה ולא רחבה 2026 (copy).pdf',
   'anamewithoutanyseparatorandwithoutanextensionthatislongerthanthecolumnsofmostlistsinmostwindows',
   `${'e\u0301'.repeat(70)}.txt`,

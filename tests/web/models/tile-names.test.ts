@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { fitName } from '../../../web/src/features/folder/fit-name.ts';
+import { endOfName } from '../../../web/src/features/folder/name-end.ts';
 
 /** Each character is one pixel wide. */
 const fit = (name: string, width: number) => fitName(name, width, (text) => text.length);
@@ -24,4 +25,14 @@ it('A longer name keeps its end and its extension', () => {
   // No emoji is split, and a name that has no room at all keeps its end.
   assert.equal(fit(`${'👨‍👩‍👧'.repeat(4)} and many more_12345678.jpg`, 13).lines, '👨‍👩‍👧…more_12345678.jpg');
   assert.equal(fit('a very long name_12345678.jpg', 4).lines, '…name_12345678.jpg');
+});
+
+it('The end of a right-to-left name begins before a number, whose parts would change places, and a number at the start has none', () => {
+  const parts = (stem: string) => {
+    const end = endOfName(`${stem}.pdf`, stem);
+    return [stem.slice(0, end), stem.slice(end)];
+  };
+  assert.deepEqual(parts('عقد العمل 15_2024-05-01'), ['عقد العمل ', '15_2024-05-01']);
+  assert.deepEqual(parts('2024-05-01 עקד'), ['2024-05-01 עקד', '']);
+  assert.deepEqual(parts('2024-05-01 report'), ['2024-', '05-01 report']);
 });
