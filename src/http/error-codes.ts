@@ -519,8 +519,9 @@ const STORE_ERRORS: Readonly<
     action: 'Try again after `Retry-After`.',
   },
   'disk-error': {
-    meaning: 'The disk reported an error for the file or folder that the message names (`EIO`).',
-    action: 'Check the disk, and restore the file from a backup.',
+    meaning:
+      'The disk reported an error for the file or folder that the message names (`EIO`), or another program put a file in the place of a folder in `.holdall`.',
+    action: 'Check the disk, and restore the file from a backup. Move the other file away.',
   },
   'upload-in-use': {
     // The status of tus for a locked upload: clients retry after it.
