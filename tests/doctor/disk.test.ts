@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { failed, ok } from '../../src/checks/check.ts';
 import { CheckRunner, createReport, secretsOf } from '../../src/doctor/runner.ts';
+import { newKeptId } from '../../src/model/kept-ids.ts';
+import { openDisk } from '../../src/stores/disk/disk.ts';
 import { networkAdvice } from '../../src/stores/network.ts';
 import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
+import { file, plant, silentLog } from '../contract/bytes.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';
 import { diagnose } from './diagnosis.ts';
@@ -24,6 +27,23 @@ describe('holdall doctor on a disk', () => {
     assert.match(of('disk-attributes').found, /^(Replaced files keep their ACLs|The file system has no )/);
     assert.match(of('probe-removed').found, /^Removed the probe folder "holdall-doctor-[\da-f]{16}\/"\.$/);
     assert.deepEqual(await inFolder(root), []);
+  });
+
+  it('reports items of the trash without a record', async (t) => {
+    const root = await temporaryFolder(t);
+    const { store } = await openDisk({ root, log: silentLog });
+    await plant(store, { a: 'x', b: 'y' });
+    const [lost] = [
+      await store.moveToTrash(file('a'), { id: newKeptId() }),
+      await store.moveToTrash(file('b'), { id: newKeptId() }),
+    ];
+    await store.close?.();
+    await rm(join(root, '.holdall', 'trash', `${lost.id}.json`));
+    const { code, of } = await diagnose({ DISK_ROOT: root });
+    const { status, found } = of('disk-trash');
+    assert.deepEqual([code, status], [0, 'warning']);
+    assert.equal(found.endsWith(`: ${join(root, '.holdall', 'trash', lost.id)}`), true, found);
+    assert.match(found, /^1 item in the trash has no record/);
   });
 
   it('prints a line with advice for each check, and the counts, when run as a command', async (t) => {

@@ -9,7 +9,9 @@ import type { BackendChecks, StoreCheck } from '../backend.ts';
 import { aclWithUser } from './acl.ts';
 import { ACCESS_ACL, hasAttributes, writeAttribute } from './extended-attributes.ts';
 import { isLocalFileSystem } from './file-system.ts';
+import { RESERVED_FOLDER } from './reserved-names.ts';
 import type { DiskSettings } from './settings.ts';
+import { findWithoutRecord } from './trash-records.ts';
 
 /** The checks of a folder of this machine. */
 export const CHECKS: BackendChecks<DiskSettings> = {
@@ -132,6 +134,19 @@ const STORE_CHECKS: readonly StoreCheck<DiskSettings>[] = [
       return ok(`The file system has no ${refused.join(' and no ')}.`);
     },
     explain: () => 'Check the file system of DISK_ROOT.',
+  },
+  {
+    name: 'disk-trash',
+    async run({ opened }) {
+      const unlisted = await findWithoutRecord(join(opened.name, RESERVED_FOLDER, 'trash'));
+      const [first] = unlisted;
+      if (first === undefined) return ok('The trash lists all its items.');
+      return warning(
+        `${unlisted.length === 1 ? '1 item in the trash has' : `${unlisted.length} items in the trash have`} no record, without which the trash neither lists nor removes an item: ${first}`,
+        'Move it to a path, or delete it.',
+      );
+    },
+    explain: () => 'Check the folder .holdall/trash in DISK_ROOT.',
   },
 ];
 

@@ -92,3 +92,17 @@ export class TrashRecords {
     return { ids, orphans };
   }
 }
+
+/** Returns the absolute paths of the items in the folder of the trash whose record is missing. */
+export async function findWithoutRecord(folder: string): Promise<readonly string[]> {
+  const names: ReadonlySet<string> = new Set(await readdir(folder).catch(emptyIfMissing));
+  return [...names]
+    .filter((name) => timeOfKeptId(name) && !names.has(name + RECORD_SUFFIX))
+    .toSorted()
+    .map((name) => join(folder, name));
+}
+
+function emptyIfMissing(error: unknown): readonly string[] {
+  if (systemErrorCode(error) === 'ENOENT') return [];
+  throw toStoreError(error, ROOT);
+}
