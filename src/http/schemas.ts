@@ -200,7 +200,7 @@ const JobDescription = Type.Object(
     result: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'What a job that succeeded returned. `path`: the new path of the folder or item. `removed`: the number of removed items. `change`: the ID of the change, for `POST /-/undo`.',
+          'What a job that succeeded returned. `path`: the new path of the folder or item. `removed`: the number of removed items, or fewer if a process was killed meanwhile. `change`: the ID of the change, for `POST /-/undo`.',
       }),
     ),
     failure: Type.Optional(

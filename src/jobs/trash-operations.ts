@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 import type { GuardedFiles, TrashOperation } from '../access/guard.ts';
+import { coalesced } from '../concurrency/coalesced.ts';
 import { exists, isStoreError } from '../model/error.ts';
 import { parseKeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../model/path.ts';
+import type { Progress } from '../model/store.ts';
 import { defineKind, type JobContext, type JobKind } from './job.ts';
 import { type FilesOfSubmitter, withChange } from './job-files.ts';
 import { itemsOf, type Targets } from './targets.ts';
@@ -66,10 +68,23 @@ export function createTrashKinds(filesOf: FilesOfSubmitter, targets: Targets): r
     name: 'empty-trash',
     input: Empty,
     targetOf: ({ folder }) => targets.ofTrash(parseFolder(folder)),
-    async run(input, { submitter, signal, onProgress, ...attempt }) {
+    async run(input, { submitter, signal, checkpoint, save, onProgress, ...attempt }) {
       const folder = parseFolder(input.folder);
       const isMeant = itemsOf(folder, attempt);
-      return { removed: await filesOf(submitter).emptyTrash({ folder, isMeant, signal, onProgress }) };
+      let removed = removedBefore(checkpoint);
+      // The database can be full, and emptying the trash can free its space. A kill loses the last milliseconds.
+      const saveRemoved = coalesced(() => save({ removed }).catch(() => {}));
+      const countRemoved = (progress: Progress) => {
+        removed++;
+        void saveRemoved();
+        onProgress(progress);
+      };
+      try {
+        await filesOf(submitter).emptyTrash({ folder, isMeant, signal, onProgress: countRemoved });
+      } finally {
+        await saveRemoved();
+      }
+      return { removed };
     },
     confirm: ({ folder }, submitter) =>
       filesOf(submitter).requireOperation({ action: 'empty trash', folder: parseFolder(folder) }),
@@ -91,6 +106,11 @@ async function runRestore(
     if (attempted === undefined || !(await isPresent(files, attempted))) throw error;
     return { path: attempted };
   }
+}
+
+/** Returns the number of items that earlier attempts removed from the trash. */
+function removedBefore(checkpoint: object | undefined): number {
+  return checkpoint && 'removed' in checkpoint ? Number(checkpoint.removed) : 0;
 }
 
 /** Returns the path to which an earlier attempt began to restore the item; undefined if none did. */

@@ -5,6 +5,7 @@ import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { createFiles, type Files } from '../../src/files/files.ts';
 import type { JobContext } from '../../src/jobs/job.ts';
 import { createOperationKinds, jobOf } from '../../src/jobs/operations.ts';
+import { StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { file, folder, plant, treeOf } from '../contract/bytes.ts';
@@ -152,6 +153,23 @@ describe('A job that is resumed after its last step', () => {
     await trash('a');
     const operation = { action: 'empty trash', folder: folder('') } as const;
     assert.deepEqual(await run(operation, { isResumed: false }), { removed: 1 });
-    assert.deepEqual(await run(operation, { isResumed: true }), { removed: 0 });
+    assert.deepEqual(await run(operation, { isResumed: true }), { removed: 1 });
+  });
+
+  it('counts the items that earlier attempts removed from the trash', async () => {
+    const items = [await trash('a')];
+    for (const path of ['c', 'd']) {
+      await plant(store, { [`${path}/x`]: 'one' });
+      items.push(await trash(path));
+    }
+    const operation = { action: 'empty trash', folder: folder('') } as const;
+    let removed = 0;
+    const { purgeTrashed } = store;
+    store.purgeTrashed = async (...args) => {
+      if (removed++ === 1) throw new StoreError('store-unreachable', 'The store is unreachable.');
+      await purgeTrashed?.(...args);
+    };
+    await assert.rejects(run(operation, { isResumed: false }), { code: 'store-unreachable' });
+    assert.deepEqual(await run(operation, { isResumed: true }), { removed: items.length });
   });
 });
