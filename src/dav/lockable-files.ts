@@ -124,7 +124,7 @@ export class LockableFiles implements Required<Files> {
 
   restoreTrashed(...[id, options = {}]: Args<'restoreTrashed'>) {
     const permit = async (to: FilePath | FolderPath) => {
-      await this.#requireArrival(to);
+      await (options.rename ? this.#requireArrivalOrTaken(to) : this.#requireArrival(to));
       await options.permit?.(to);
     };
     return this.#files.restoreTrashed(id, { ...options, permit });
@@ -271,6 +271,15 @@ export class LockableFiles implements Required<Files> {
   /** Requires that a file or folder can appear at a path, and replace another one. */
   #requireArrival(to: FilePath | FolderPath): Promise<void> {
     return this.#require({ path: to, isMember: true, isTree: isFolder(to) });
+  }
+
+  /** Requires that a file or folder can appear at a path, or beside what is there. Nothing is replaced. */
+  #requireArrivalOrTaken(to: FilePath | FolderPath): Promise<void> {
+    const arrival = { path: to, isMember: true, isTree: isFolder(to) };
+    return this.#require(arrival, async () => {
+      const isTaken = await (isFolder(to) ? this.#files.folderExists(to) : exists(this.#files.stat(to)));
+      return isTaken ? { path: parentOf(to), isMember: false, isTree: false } : arrival;
+    });
   }
 
   async #requireMove(from: FilePath | FolderPath, to: FilePath | FolderPath): Promise<void> {

@@ -120,6 +120,11 @@ const MEMBERSHIP: readonly Row[] = [
   ['post /move', 'new folder', ({ root }) => ['/move', transfer(root, 'b/', 'a/x/')]],
   ['post /-/trash/{id}/restore', 'file', ({ trashedFile }) => [`/-/trash/${trashedFile}/restore`, json({})]],
   ['post /-/trash/{id}/restore', 'folder', ({ trashedFolder }) => [`/-/trash/${trashedFolder}/restore`, json({})]],
+  [
+    'post /-/trash/{id}/restore',
+    'with another name',
+    ({ trashedFile }) => [`/-/trash/${trashedFile}/restore`, json({ onConflict: 'rename' })],
+  ],
   ['post /-/trash/{id}/restore', 'job', ({ trashedFolder }) => [`/-/trash/${trashedFolder}/restore`, asJob(json({}))]],
   ['post /-/uploads', 'new file', ({ root }) => ['/-/uploads', tus(`${root}a/x.txt`, 'new')]],
   ['post /-/undo', 'of a new file', ({ changes }) => undo(changes['a/g.txt'])],
@@ -293,4 +298,20 @@ describe('A lock of another client', () => {
       }
     });
   }
+
+  it('of a name that is taken does not prevent a restore with another name, nor does one in a folder of that name', async () => {
+    const { root, trashedFile, trashedFolder } = await prepare();
+    for (const path of ['a/t.txt', 'a/u/f.txt']) await upload(service.port, root + path, 'newer');
+    const lock = async (path: string) => succeed(`/-/dav/${root}${path}`, { method: 'LOCK', body: LOCK });
+    for (const path of ['a/t.txt', 'a/u/f.txt']) await lock(path);
+    const rename = json({ onConflict: 'rename' });
+    const restored = [
+      await succeed(`/-/trash/${trashedFile}/restore`, rename),
+      await succeed(`/-/trash/${trashedFolder}/restore`, asJob(rename)),
+    ];
+    assert.deepEqual(
+      restored.map((response) => jsonOf(response)['path']),
+      [`${root}a/t (2).txt`, `${root}a/u (2)/`],
+    );
+  });
 });
