@@ -273,7 +273,7 @@ export class LockableFiles implements Required<Files> {
     return this.#require({ path: to, isMember: true, isTree: isFolder(to) });
   }
 
-  /** Requires that a file or folder can appear at a path, or beside what is there. Nothing is replaced. */
+  /** Requires that a file or folder can appear at a path, or another name is tried because that one is taken. */
   #requireArrivalOrTaken(to: FilePath | FolderPath): Promise<void> {
     const arrival = { path: to, isMember: true, isTree: isFolder(to) };
     return this.#require(arrival, async () => {

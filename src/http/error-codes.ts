@@ -520,7 +520,7 @@ const STORE_ERRORS: Readonly<
   },
   'disk-error': {
     meaning:
-      'The disk reported an error for the file or folder that the message names (`EIO`), or another program put a file in the place of a folder in `.holdall`.',
+      'The disk reported an error for the file or folder that the message names (`EIO`), or another program replaced a folder in `.holdall` with a file.',
     action: 'Check the disk, and restore the file from a backup. Move the other file away.',
   },
   'upload-in-use': {

@@ -9,7 +9,7 @@ import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { file, folder, plant, silentLog, treeOf, upload } from '../contract/bytes.ts';
 
-/** Opens a disk whose own folder has a file in the place of the folder `name`. */
+/** Opens a disk on which another program replaced Holdall's folder `name` with a file. */
 async function openReplaced(t: TestContext, name: string) {
   const { store, ownFolder } = await openDisk({ root: await temporaryFolder(t), log: silentLog });
   atEnd(t, () => store.close?.());
@@ -28,7 +28,7 @@ const namesFolder = (name: string) => (error: unknown) =>
     ? true
     : assert.fail(String(error));
 
-describe("A file in the place of one of Holdall's folders on a disk", () => {
+describe("A file that replaced one of Holdall's folders on a disk", () => {
   it('makes deletes fail with an error that names it, except permanent ones', async (t) => {
     const { store, files, ownFolder } = await openReplaced(t, 'trash');
     const fails = namesFolder('trash');

@@ -76,7 +76,7 @@ function ownFolderIn(error: unknown): string | undefined {
 const OWN_FOLDER = new RegExp(`/(?<folder>${RegExp.escape(RESERVED_FOLDER)}(?:/[^/\\n]+)?)(?:[/\\n]|$)`);
 
 function ownFolderReplaced(folder: string, cause: unknown): StoreError {
-  const message = `Another program put a file in the place of Holdall's folder ${quoted(folder)}, or of a folder in it. Move that file away.`;
+  const message = `Another program replaced Holdall's folder ${quoted(folder)}, or a folder in it, with a file. Move that file away.`;
   return new StoreError('disk-error', message, { cause });
 }
 
