@@ -125,7 +125,11 @@ describe('readConfig', () => {
       ['0', '604801', '8d', '0s', '-1', '1.5h', '500ms'],
       /from 1 to 604800 whole seconds, with or without a unit: ms, s, m, h or d/,
     ],
-    ['UMASK', ['9', '27', '0o27', '1027'], /must be three octal digits/],
+    [
+      'UMASK',
+      ['9', '27', '0o27', '1027', '777', '0700', '100', '277', '0477'],
+      /must be (three octal digits|a mask that leaves all permissions to the owner)/,
+    ],
     ['LOG_LEVEL', ['loud', 'INFO'], /must be one of trace, debug, info, warn, error, fatal, silent/],
     [
       'SHUTDOWN_TIMEOUT',

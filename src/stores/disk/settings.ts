@@ -2,11 +2,17 @@ import { type Reader, text } from '../../settings/readers.ts';
 import type { SettingGroup } from '../../settings/setting.ts';
 import type { SettingsOf } from '../backend.ts';
 
-/** Reads the permissions that new files and folders lack, in octal as umask(1) does. */
-const umask: Reader<number> = (input) =>
-  /^0?[0-7]{3}$/.test(input)
-    ? { value: Number.parseInt(input, 8) }
-    : { problem: 'must be three octal digits, which can follow a 0' };
+/**
+ * Reads the permissions that new files and folders lack, in octal as umask(1) does. Without the permissions of the owner,
+ * Holdall could not use its own folders.
+ */
+const umask: Reader<number> = (input) => {
+  if (!/^0?[0-7]{3}$/.test(input)) return { problem: 'must be three octal digits, which can follow a 0' };
+  const value = Number.parseInt(input, 8);
+  return (value & 0o700) === 0
+    ? { value }
+    : { problem: 'must be a mask that leaves all permissions to the owner, which is Holdall' };
+};
 
 /** The settings of a local folder. */
 export const DISK_SETTINGS = {
