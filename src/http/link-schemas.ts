@@ -57,7 +57,7 @@ const LinkDescription = Type.Object(
         ],
         {
           description:
-            'Present if the link is not active. `permission`: its creator lost the permissions that it gives. `item`: the file or folder is gone, or another one is at its path. `downloads`, `uploads`: the limit is reached.',
+            'Present if the link is not active. `permission`: its creator lost the permissions that it gives, or does not manage the place to which the item moved. `item`: the file or folder is gone, or another one is at its path. `downloads`, `uploads`: the limit is reached.',
         },
       ),
     ),

@@ -107,7 +107,7 @@ export class LinkFeed {
       .execute();
     for (const { id, path, creator } of links) {
       const moved = movedPath(path, from, to) as FilePath | FolderPath;
-      const change = this.#manages(creator, moved) ? { path: moved } : { ended: 'item' as const };
+      const change = this.#manages(creator, moved) ? { path: moved } : { ended: 'permission' as const };
       await db.updateTable('links').set(change).where('id', '=', id).execute();
     }
   }

@@ -45,10 +45,10 @@ export interface Link extends LinkSettings {
   readonly isRecentlyUsed: boolean;
 }
 
-/** Why a link ended. `permission`: its creator was removed. `item`: its item is gone, or another one has its path. */
+/** Why a link ended. `permission`: its creator was removed, or does not manage the place to which its item moved. `item`: its item is gone, or another one has its path. */
 export type LinkEnd = 'permission' | 'item';
 
-/** Why visitors can't use a link. `permission`: its creator lost the permissions that it gives. */
+/** Why visitors can't use a link. `permission`: its creator lost the permissions that it gives, or see `LinkEnd`. */
 export type InactiveReason = 'expired' | LinkEnd | 'downloads' | 'uploads';
 
 /** The settings that have no effect without a permission, by their names in the HTTP API and on the command line. */

@@ -80,7 +80,7 @@ for (const [name, backend, wrap] of [
       service.grant(ALL, grant('q/', ['read', 'write']));
       const link = await share('p/s/');
       await move('p/s', 'q/s');
-      assert.deepEqual([await link.text('a.txt'), (await link.state())[1]], [404, 'item']);
+      assert.deepEqual([await link.text('a.txt'), (await link.state())[1]], [404, 'permission']);
       await put('p/s/a.txt', 'later');
       assert.equal(await link.text('a.txt'), 404);
     });
