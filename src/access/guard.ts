@@ -96,6 +96,12 @@ export class GuardedFiles implements Files {
     return this.#checks.requireUpload(file, undefined);
   }
 
+  /** Throws `AccessDenied` unless the user may delete a file. */
+  async requireDelete(file: FilePath): Promise<void> {
+    await this.#checks.confirmIdentity();
+    this.#checks.require('manage', 'delete', file);
+  }
+
   /** Throws `AccessDenied` unless the user may create a folder. */
   async requireNewFolder(folder: FolderPath): Promise<void> {
     await this.#checks.confirmIdentity();

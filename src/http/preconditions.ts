@@ -91,14 +91,16 @@ export async function writeCondition(headers: IncomingHttpHeaders, find: Find): 
  */
 export async function deleteCondition(
   headers: IncomingHttpHeaders,
-  files: Pick<GuardedFiles, 'canRead' | 'stat' | 'requireWrite'>,
+  files: Pick<GuardedFiles, 'canRead' | 'stat' | 'requireDelete'>,
   file: FilePath,
 ): Promise<{ readonly ifMatch?: string }> {
+  if (!hasPreconditions(headers)) return {};
+  // A user who can't delete the file gets the same response as without a condition.
+  await files.requireDelete(file);
   const find = finderOf(files, file);
   const condition = await writeCondition(headers, find);
   if (condition === undefined) return {};
   if (condition !== 'absent') return { ifMatch: condition.etag };
-  await files.requireWrite(file);
   requirePreconditions(headers, await find());
   throw notFound(file);
 }
@@ -132,13 +134,22 @@ export function requirePreconditions(headers: IncomingHttpHeaders, present: Entr
 }
 
 function conditionFailed(name: string, value: string, present: Entry | undefined): HttpError {
-  const state =
-    present?.kind === 'file'
-      ? `the ETag of ${quoted(present.path)} is ${quoteEtag(present.etag)}`
-      : present
-        ? `${quoted(present.path)} is a folder, which has no ETag`
-        : 'the file does not exist';
-  return new HttpError('condition-failed', `The condition ${name}: ${value} does not hold: ${state}.`);
+  return new HttpError(
+    'condition-failed',
+    `The condition ${name}: ${value} does not hold: ${stateFor(name, present)}.`,
+  );
+}
+
+/** Describes what a condition was compared with. */
+function stateFor(condition: string, present: Entry | undefined): string {
+  if (!present) return 'the file or folder does not exist';
+  const path = quoted(present.path);
+  if (present.kind !== 'file') {
+    return condition === 'If-None-Match' ? `the folder ${path} exists` : `${path} is a folder, which has no ETag`;
+  }
+  if (condition !== 'If-Unmodified-Since') return `the ETag of ${path} is ${quoteEtag(present.etag)}`;
+  const times = [present.modified, present.changed].flatMap((time) => time?.getTime() ?? []);
+  return `${path} changed on ${new Date(Math.max(...times)).toUTCString()}`;
 }
 
 /** Returns an ETag in header syntax. */

@@ -99,6 +99,27 @@ for (const backend of isFullForm ? [memory, bare, disk] : [disk]) {
       assert.deepEqual(await service.contents(), { 'inbox/taken.txt': 'old', 'outside.txt': 'outside' });
     });
 
+    it('refuses to delete a file with conditions as without them', async () => {
+      for (const path of ['/file/inbox/taken.txt', '/delete/inbox/taken.txt', '/file/inbox/free.txt']) {
+        const remove = (headers: Record<string, string> = {}) =>
+          service.asAnonymous(path, { method: 'DELETE', headers });
+        const without = await remove();
+        assertFailure(without, 401, /Sign in to change "inbox/);
+        const conditions: readonly Record<string, string>[] = [
+          { 'if-none-match': '*' },
+          { 'if-none-match': '"x"' },
+          { 'if-match': '*' },
+          { 'if-match': 'W/"x"' },
+          { 'if-match': '"x"' },
+          { 'if-unmodified-since': 'Fri, 20 Nov 2026 09:29:59 GMT' },
+        ];
+        for (const condition of conditions) {
+          const response = await remove(condition);
+          assert.deepEqual([response.status, response.body], [without.status, without.body], JSON.stringify(condition));
+        }
+      }
+    });
+
     it('hides all files, including those that the user uploaded', async () => {
       assert.equal((await service.asAnn('/upload', form([prefix, fileOf('own.txt')]))).status, 200);
       assert.deepEqual(jsonOf(await service.asAnn('/inbox/'))['entries'], []);

@@ -289,3 +289,23 @@ describe('The condition of a change', () => {
 it('quotes an ETag', () => {
   assert.equal(quoteEtag('abc'), '"abc"');
 });
+
+describe('The error of a condition that fails', () => {
+  it('names what the condition was compared with', () => {
+    const file = { kind: 'file', path: parseFile('a'), size: 1, type: 'text/plain', ...FILE } as const;
+    const folder = { kind: 'folder', path: parseFolder('b/') } as const;
+    for (const [headers, present, expected] of [
+      [{ 'if-match': '"x"' }, file, 'the ETag of "a" is "abc"'],
+      [{ 'if-none-match': '*' }, file, 'the ETag of "a" is "abc"'],
+      [{ 'if-unmodified-since': BEFORE }, file, `"a" changed on ${AT}`],
+      [{ 'if-unmodified-since': BEFORE }, { ...file, changed: new Date(AFTER) }, `"a" changed on ${AFTER}`],
+      [{ 'if-match': '"x"' }, folder, '"b/" is a folder, which has no ETag'],
+      [{ 'if-none-match': '*' }, folder, 'the folder "b/" exists'],
+      [{ 'if-match': '*' }, undefined, 'the file or folder does not exist'],
+    ] as const) {
+      assert.throws(() => requirePreconditions(headers, present), {
+        message: new RegExp(`does not hold: ${expected}\\.$`),
+      });
+    }
+  });
+});
