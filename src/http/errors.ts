@@ -128,6 +128,10 @@ function describeValidation({ validation, validationContext }: FastifyError): st
   // A choice of values is a schema for each of them.
   const values = mistakes.flatMap(({ keyword, params }) => (keyword === 'const' ? [params['allowedValue']] : []));
   const rule = values.length > 0 ? `must be ${values.map(toJson).join(' or ')}` : (mistake.message ?? 'is not valid');
+  const limited = mistakes.find(({ keyword }) => keyword === 'maxItems');
+  if (validationContext === 'querystring' && limited) {
+    return `The query has ${quoted(field)} more than ${String(limited.params['limit'])} times.`;
+  }
   if (validationContext === 'querystring' && isRepeated(mistakes)) {
     return `The query has ${quoted(field)} more than once. Send it once.`;
   }
@@ -138,9 +142,7 @@ function describeValidation({ validation, validationContext }: FastifyError): st
 
 /** Returns whether a query parameter that is not a list has several values. */
 function isRepeated(mistakes: NonNullable<FastifyError['validation']>): boolean {
-  return mistakes.every(
-    (mistake) => 'data' in mistake && Array.isArray(mistake.data) && mistake.keyword !== 'maxItems',
-  );
+  return mistakes.every((mistake) => 'data' in mistake && Array.isArray(mistake.data));
 }
 
 const toJson = (value: unknown) => JSON.stringify(value) ?? '';

@@ -88,6 +88,8 @@ export function listingSuite(backend: Backend): void {
     it('returns only the named entries with ?name=', async () => {
       await plantAll({ 'named/a b.txt': 'x', 'named/sub/x.txt': 'x', 'named/z.txt': 'zz' });
       const all = listingOf(await get('/named')).entries;
+      const many = await get(`/named?${'name=x&'.repeat(101)}`);
+      assertFailure(many, 400, 'The query has "name" more than 100 times.');
       const named = listingOf(await get('/named?name=z.txt&name=sub/&name=no.txt&name=a%20b.txt')).entries;
       assert.deepEqual(named, all.toReversed());
     });
