@@ -185,11 +185,13 @@ export class RecordedFiles implements Required<Files> {
     );
   }
 
-  copyFolder(...[from, to, options]: Args<'copyFolder'>) {
+  async copyFolder(...[from, to, options]: Args<'copyFolder'>) {
+    const canHaveExisted = options.replace && (await this.#canExist(to));
     return this.#run(
       (onKept, onUnchanged) => this.#files.copyFolder(from, to, { ...options, onKept, onUnchanged }),
       () => ({ type: 'folder.copied', path: to, from }),
-      () => [to],
+      // A copy that failed can have left nothing.
+      async () => (canHaveExisted || (await this.#canExist(to)) ? [to] : []),
       isUnchangedIfStepwise,
     );
   }
@@ -294,6 +296,11 @@ export class RecordedFiles implements Required<Files> {
     return this.#files.maxPathBytes();
   }
 
+  /** Returns whether a folder exists, or can't be examined. */
+  #canExist(folder: FolderPath): Promise<boolean> {
+    return this.#files.folderExists(folder).catch(() => true);
+  }
+
   /**
    * Runs an operation and records its change, if it made one. After an error, records the folders of `affected` instead,
    * unless `isUnchangedAfter` the error.
@@ -301,7 +308,7 @@ export class RecordedFiles implements Required<Files> {
   async #run<Result>(
     operation: (onKept: (id: KeptId | null) => void, onUnchanged: () => void) => Promise<Result>,
     describe: (result: Result, kept: Kept) => Change,
-    affected: () => readonly FolderPath[],
+    affected: () => readonly FolderPath[] | Promise<readonly FolderPath[]>,
     isUnchangedAfter: (error: unknown) => boolean,
   ): Promise<Result> {
     this.#recording.begin();
@@ -320,7 +327,7 @@ export class RecordedFiles implements Required<Files> {
         },
       );
     } catch (error) {
-      const paths = isUnchangedAfter(error) ? [] : affected();
+      const paths = isUnchangedAfter(error) ? [] : await affected();
       await this.#recording.end(paths.map((path) => ({ type: 'folder.changed', path, ...author })));
       throw error;
     }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { createFiles } from '../../src/files/files.ts';
 import { RecordedFiles } from '../../src/files/recorded-files.ts';
 import type { Change } from '../../src/model/change.ts';
+import { StoreError } from '../../src/model/error.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { file, folder, ofKind, plant } from '../contract/bytes.ts';
 
@@ -28,5 +29,32 @@ describe('Recorded files', () => {
     await assert.rejects(files.moveFile(file('b'), file('g'), { replace: false }), ofKind('wrong-kind'));
     await assert.rejects(files.renameFile(file('b'), 'g', { replace: false }), ofKind('wrong-kind'));
     assert.deepEqual(recorded, []);
+  });
+
+  it('record a failed copy of a folder only if its destination exists, or existed before', async () => {
+    const recorded: Change[] = [];
+    const recording = {
+      begin: () => {},
+      end: async (changes: readonly Change[]) => {
+        recorded.push(...changes);
+        return undefined;
+      },
+    };
+    const store = createMemoryStore();
+    await plant(store, { 'f/a': '1', 'g/b': '2' });
+    store.copyFolder = async (_from, to) => {
+      if (to === folder('g')) await store.removeTree?.(to);
+      if (to === folder('half')) await store.createFolder(to);
+      throw new StoreError('disk-error', 'The disk reported an error.');
+    };
+    const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), recording, { user: undefined });
+    for (const to of ['new', 'half', 'g']) {
+      await assert.rejects(files.copyFolder(folder('f'), folder(to), { replace: true }), { code: 'disk-error' });
+    }
+    await assert.rejects(files.copyFolder(folder('f'), folder('x'), { replace: false }), { code: 'disk-error' });
+    assert.deepEqual(
+      recorded.map(({ type, path }) => `${type} ${path}`),
+      ['folder.changed half/', 'folder.changed g/'],
+    );
   });
 });
