@@ -123,7 +123,9 @@ function restoreVersion(change: StoredChange, id: KeptId, expected: 'unchanged' 
   return {
     async check({ files, options }) {
       await files.requireWrite(path);
-      await files.statVersion(path, id, options);
+      const version = await undefinedIfNotFound(files.statVersion(path, id, options));
+      if (!version)
+        throw notUndoable('The previous content is no longer a version of the file: it was deleted, or has expired.');
     },
     async run(context) {
       if (expected === 'unchanged') await requireSameItem(change, context);

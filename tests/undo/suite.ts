@@ -327,6 +327,16 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.contents(), { 'f/a': 'second', 'f/c': 'by another program' });
     });
 
+    it('says that a replacement whose versions were deleted can no longer be reversed', async (t) => {
+      const { files, change, undo, upload, store } = undoable;
+      if (!store.purgeVersions) return t.skip('The versions of this store can not be deleted.');
+      await upload('d/a', 'first');
+      const replaced = await change(() => upload('d/a', 'second'));
+      await files.deleteVersions(FILE);
+      await assert.rejects(undo(replaced), failsWith('not-undoable', /no longer a version of the file/));
+      assert.deepEqual(await undoable.contents(), { 'd/a': 'second' });
+    });
+
     it('changes nothing if the last step of an undo is impossible', async () => {
       const { files, change, undo, upload, store } = undoable;
       await upload('f/a', '1');
