@@ -31,7 +31,7 @@ const ON_DEMAND = {
   'markdown-preview': 21_150,
   'media-preview': 4_500,
   'links-view': 14_500,
-  'live-folder': 5_100,
+  'live-folder': 5_300,
   menu: 2_800,
   // These contain CodeMirror, and the languages also what they share with it.
   'open-editor': 127_000,

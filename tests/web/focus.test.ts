@@ -2,6 +2,7 @@ import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
+import { becomes } from './becomes.ts';
 import { button, renameByKeyboard, row, waitForElementFocus } from './elements.ts';
 import { isListing, refuse } from './intercept.ts';
 import { openSite } from './open-site.ts';
@@ -57,4 +58,31 @@ it('The focus stays in the folder view when its contents change to another state
   await page.keyboard.press('Enter');
   await row(page, 'other.txt').waitFor();
   await waitForElementFocus(page.locator('[data-path][tabindex="0"]'));
+});
+
+it('The focus stays in the viewer when the window is resized to another layout, which removes the focused button', async (t) => {
+  const { page } = await openSite(t, { files: { 'one.txt': '1', 'two.txt': '2' } });
+  await openByKeyboard(page, 'one.txt');
+  const dialog = page.locator('dialog.viewer');
+  await button(dialog, 'Next file').waitFor();
+  const buttons = dialog.locator('button:visible');
+  const isInDialog = () => dialog.evaluate((element) => element.contains(document.activeElement));
+  const resize = async (width: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    // The page renders in the first frame, and returns the focus in the second one.
+    for (let frame = 0; frame < 3; frame++) await page.evaluate(() => new Promise(requestAnimationFrame));
+  };
+  for (const [width, other] of [
+    [1440, 390],
+    [390, 1440],
+  ] as const) {
+    await resize(width);
+    const count = await buttons.count();
+    for (let index = 0; index < count; index++) {
+      await resize(width);
+      await buttons.nth(index).focus();
+      await resize(other);
+      await becomes(isInDialog, true);
+    }
+  }
 });

@@ -6,15 +6,17 @@ import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
 import { isFolderPath, isWithin, parentOf, ROOT } from '../platform/paths.ts';
 import { type FeedChange, openFeed } from '../platform/service/changes.ts';
 import { asServiceError } from '../platform/service/service-error.ts';
+import { keepFocusInDialogs } from '../ui/dialog-focus.ts';
 import { announceChanges } from './announcements.ts';
 import type { Page } from './create-page.ts';
 
 /**
- * Keeps the shown folder up to date, and announces changes, for the lifetime of the page. `cursor` is that of the change feed from before the page's
+ * Keeps the shown folder up to date, announces changes, and keeps the focus in dialogs, for the lifetime of the page. `cursor` is that of the change feed from before the page's
  * first listing; undefined if it is unknown.
  */
 export function keepFolderCurrent(page: Page, cursor: string | undefined): void {
   announceChanges(page);
+  keepFocusInDialogs();
   retryReads(page.folder);
   refreshOnReturn(page);
   // The log of changes is not open to visitors.
