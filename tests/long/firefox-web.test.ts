@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
 import { it, type TestContext } from 'node:test';
@@ -43,9 +43,9 @@ const ROOT = new URL('../../', import.meta.url);
 
 /** Serves a page, the modules of the web UI without their types, and a body that never ends. Returns the URL of the page. */
 async function serveModules(t: TestContext): Promise<string> {
-  const server = createServer(async ({ url = '' }, response) => {
+  const server = createServer(({ url = '' }, response) => {
     if (url.endsWith('.ts')) {
-      const source = await readFile(new URL(`.${url}`, ROOT), 'utf8');
+      const source = readFileSync(new URL(`.${url}`, ROOT), 'utf8');
       response.setHeader('content-type', 'text/javascript').end(stripTypeScriptTypes(source));
     } else if (url === '/endless') {
       response.setHeader('content-type', 'application/json').write(`{"text":"${'x'.repeat(20_000)}`);
