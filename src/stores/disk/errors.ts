@@ -70,10 +70,12 @@ function diskError(path: FilePath | FolderPath, cause: unknown): StoreError {
 /** Returns the folder of Holdall whose path an error of the operating system has; undefined for any other path. */
 function ownFolderIn(error: unknown): string | undefined {
   const { path, dest } = error as NodeJS.ErrnoException & { readonly dest?: unknown };
-  return OWN_FOLDER.exec(`${String(path)}\n${String(dest)}`)?.groups?.['folder'];
+  for (const names of [path, dest].map((each) => String(each).split('/'))) {
+    const position = names.indexOf(RESERVED_FOLDER);
+    if (position !== -1) return names.slice(position, position + 2).join('/');
+  }
+  return undefined;
 }
-
-const OWN_FOLDER = new RegExp(`/(?<folder>${RegExp.escape(RESERVED_FOLDER)}(?:/[^/\\n]+)?)(?:[/\\n]|$)`);
 
 function ownFolderReplaced(folder: string, cause: unknown): StoreError {
   const message = `Another program replaced Holdall's folder ${quoted(folder)}, or a folder in it, with a file. Move that file away.`;

@@ -11,7 +11,7 @@ const DEFAULT_END = 8;
  */
 export function endOf(stem: string): number {
   const end = endAfterSeparator(stem);
-  return RIGHT_TO_LEFT.test(stem) ? stem.slice(0, end).replace(/\d[\d_.-]*$/, '').length : end;
+  return RIGHT_TO_LEFT.test(stem) ? stem.slice(0, end).replace(/\d[\d_.-]{0,99}$/, '').length : end;
 }
 
 function endAfterSeparator(stem: string): number {
