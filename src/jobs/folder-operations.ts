@@ -87,10 +87,13 @@ async function runTransfer(
   operation: TransferOperation,
   context: TransferContext,
 ): Promise<object> {
-  const { to, replace } = operation;
+  const { from, to, replace } = operation;
   try {
     await transfer(files, operation, context);
   } catch (error) {
+    // Everything in the source came after the job.
+    const mayBeOutdated = context.scope.before !== undefined && isStoreError(error, 'not-found');
+    if (mayBeOutdated && (await files.folderExists(from))) throw jobOutdated(from, error);
     // The destination can be the work of an earlier attempt, which later changes make look like that of another client.
     const mayBeOwn = replace || context.scope.isDestinationChanged || context.checkpoint !== undefined;
     throw context.isResumed && mayBeOwn && isStoreError(error, 'already-exists') ? jobOutdated(to, error) : error;
@@ -116,14 +119,8 @@ async function transfer(
       hadNoDestination: checkpoint !== undefined || isDestinationChanged,
       onNoDestination: saveNoDestination,
     };
-    try {
-      // `beforeUndo`: a process that has taken the job over relies on these copies.
-      return await files.copyFolder(from, to, { ...options, attempt, beforeUndo: saveNoDestination });
-    } catch (error) {
-      // Everything in the source came after the job.
-      const isOutdated = before !== undefined && isStoreError(error, 'not-found') && (await files.folderExists(from));
-      throw isOutdated ? jobOutdated(from, error) : error;
-    }
+    // `beforeUndo`: a process that has taken the job over relies on these copies.
+    return await files.copyFolder(from, to, { ...options, attempt, beforeUndo: saveNoDestination });
   }
   try {
     if (action === 'move folder') await files.moveFolder(from, to, options);

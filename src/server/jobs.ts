@@ -72,6 +72,7 @@ export function startJobs(
         record: (event) => audit.write(event, submitter),
       }),
     store,
+    service.changes?.feed.log,
   );
   const queue = new JobQueue(database, {
     leaseMs: LEASE_MS,

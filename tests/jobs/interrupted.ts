@@ -5,6 +5,7 @@ import { isStoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import { until } from '../../testing/until.ts';
+import { openChanges, type RecordedChanges } from '../changes/recorded.ts';
 import { isFullForm } from '../full-forms.ts';
 import { OLD_TEXTS, SCENARIOS, type Scenario, TestJob, World } from './scenarios.ts';
 
@@ -103,7 +104,8 @@ export function testInterruptedJobs(
   describe(`A job that is interrupted at any step: ${name}`, { concurrency }, () => {
     for (const scenario of SCENARIOS) {
       it(`${scenario.name} completely, and nothing of another client`, async () => {
-        const { steps, state } = await countSteps(scenario, create);
+        await using changes = await openChanges();
+        const { steps, state } = await countSteps(scenario, { create, changes });
         const cases = interruptions.flatMap((interruption) =>
           [true, false].flatMap((hasLater) =>
             Array.from({ length: steps }, (_, index) => ({ scenario, interruption, step: index + 1, hasLater })),
@@ -112,10 +114,10 @@ export function testInterruptedJobs(
         const chosen = isFullForm ? cases : cases.filter((_, index) => index % oneOf === 0);
         const failures: Error[] = [];
         await forEachConcurrently(chosen, concurrency, async (each) => {
-          await runCase(each, { create, takesNewContent, expected: state }).catch((cause: unknown) => {
+          await runCase(each, { create, takesNewContent, changes, expected: state }).catch((cause: unknown) => {
             const { interruption, step, hasLater } = each;
-            const changes = hasLater ? 'later changes' : 'no later changes';
-            failures.push(new Error(`${interruption} at step ${step} of ${steps}, ${changes}`, { cause }));
+            const later = hasLater ? 'later changes' : 'no later changes';
+            failures.push(new Error(`${interruption} at step ${step} of ${steps}, ${later}`, { cause }));
           });
         });
         const summary = failures.map(({ message, cause }) => `${message}: ${String(cause)}`).join('\n');
@@ -128,7 +130,10 @@ export function testInterruptedJobs(
 type State = Awaited<ReturnType<World['state']>>;
 
 /** Runs a job without a fault. Returns the number of its steps, and the state afterwards. */
-async function countSteps(scenario: Scenario, create: () => Promise<Place>): Promise<{ steps: number; state: State }> {
+async function countSteps(
+  scenario: Scenario,
+  { create, changes }: Pick<InterruptedOptions, 'create'> & { readonly changes: RecordedChanges },
+): Promise<{ steps: number; state: State }> {
   const place = await create();
   try {
     let steps = 0;
@@ -138,7 +143,7 @@ async function countSteps(scenario: Scenario, create: () => Promise<Place>): Pro
         return false;
       }
     })('killed', Number.POSITIVE_INFINITY);
-    const { job, world, others } = await prepare(scenario, place, counting);
+    const { job, world, others } = await prepare(scenario, place, { fault: counting, changes });
     steps = 0;
     await job.run(world, { isResumed: false, beforeSave: () => counting.fails({ isStep: true }) });
     return { steps, state: await others.state() };
@@ -147,12 +152,16 @@ async function countSteps(scenario: Scenario, create: () => Promise<Place>): Pro
   }
 }
 
-async function prepare({ prepare: begin }: Scenario, place: Place, fault: Fault) {
-  const others = new World(await place.open());
+async function prepare(
+  { prepare: begin }: Scenario,
+  place: Place,
+  { fault, changes }: { readonly fault: Fault; readonly changes: RecordedChanges },
+) {
+  const others = new World(await place.open(), changes);
   await others.plant();
   const jobIn = await begin(others);
   await place.settle();
-  const world = new World(await place.open(fault));
+  const world = new World(await place.open(fault), { log: changes.log });
   return { others, world, job: await TestJob.create(jobIn, world) };
 }
 
@@ -161,13 +170,17 @@ async function runCase(
   {
     create,
     takesNewContent,
+    changes,
     expected,
-  }: Pick<InterruptedOptions, 'create' | 'takesNewContent'> & { readonly expected: State },
+  }: Pick<InterruptedOptions, 'create' | 'takesNewContent'> & {
+    readonly changes: RecordedChanges;
+    readonly expected: State;
+  },
 ): Promise<void> {
   const place = await create();
   try {
     const fault = new Fault(interruption, step);
-    const { others, world, job } = await prepare(scenario, place, fault);
+    const { others, world, job } = await prepare(scenario, place, { fault, changes });
     const abort = new AbortController();
     const initial = await others.state();
     fault.arm();
@@ -184,11 +197,11 @@ async function runCase(
     await place.expireLeases?.();
     // In a bucket, listing the trash would end an interrupted delete, so that its next attempt makes a second item.
     const isUnchanged = takesNewContent && isDeepStrictEqual(await others.state(), initial);
-    if (hasLater && interruption !== 'suspended') await others.changeLater(scenario);
-    const next = interruption === 'outage' ? world : new World(await place.open());
+    let isBroughtBack = hasLater && interruption !== 'suspended' && (await others.changeLater(scenario));
+    const next = interruption === 'outage' ? world : new World(await place.open(), changes);
     const second = await runAgain(job, next, place);
     if (interruption === 'suspended') {
-      if (hasLater) await others.changeLater(scenario);
+      isBroughtBack = hasLater && (await others.changeLater(scenario));
       abort.abort(new Error('Another process has the lease.'));
       fault.release();
       await first;
@@ -200,6 +213,7 @@ async function runCase(
       const { tree } = await others.state();
       for (const [path, text] of Object.entries(later)) assert.equal(tree[path], text, path);
     }
+    if (isBroughtBack) assert.deepEqual((await others.state()).tree, initial.tree);
     if (!hasLater) {
       const mayFail = interruption === 'outage' && isStoreError(second) && second.code === 'job-outdated';
       assert.ok(second === undefined || mayFail, String(second));

@@ -42,7 +42,8 @@ describe('A job that is resumed after its last step', () => {
         record: () => {},
       });
     const { kind: name, input } = jobOf(operation);
-    const kind = createOperationKinds(guarded, store).find((each) => each.name === name) ?? assert.fail(name);
+    const kind =
+      createOperationKinds(guarded, store, undefined).find((each) => each.name === name) ?? assert.fail(name);
     if (!isResumed) target = await kind.targetOf?.(input);
     await kind.confirm?.(input, ANN);
     const context: JobContext = {

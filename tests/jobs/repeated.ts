@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Store } from '../../src/model/store.ts';
 import { until } from '../../testing/until.ts';
+import { openChanges } from '../changes/recorded.ts';
 import type { Backend } from '../contract/backend.ts';
 import { treeOf } from '../contract/bytes.ts';
 import { A, SCENARIOS, TestJob, World } from './scenarios.ts';
@@ -13,17 +14,22 @@ const LATE_MS = 5 * 60_000;
 export function testRepeatedJobs(backend: Backend, { canPurge = true } = {}): void {
   describe(`A job that runs again after its work: ${backend.name}`, () => {
     let world: World;
+    let changes: Awaited<ReturnType<typeof openChanges>>;
     let close: () => Promise<void>;
     beforeEach(async () => {
       let store: Store;
       ({ store, close } = await backend.open());
-      world = new World(store);
+      changes = await openChanges();
+      world = new World(store, changes);
       await world.plant();
     });
-    afterEach(() => close());
+    afterEach(async () => {
+      await changes[Symbol.asyncDispose]();
+      await close();
+    });
 
     for (const scenario of SCENARIOS.filter(({ purges = false }) => canPurge || !purges)) {
-      const { name, prepare, fails = false } = scenario;
+      const { name, prepare, fails = false, isBroughtBack = false } = scenario;
       it(`${name} nothing of another client`, async () => {
         const job = await TestJob.create(await prepare(world), world);
         const first = await job.run(world, { isResumed: false });
@@ -35,6 +41,8 @@ export function testRepeatedJobs(backend: Backend, { canPurge = true } = {}): vo
         assert.deepEqual(await world.state(), before);
       });
 
+      // The log of such a database lacks the change that brought the folder back.
+      if (isBroughtBack) continue;
       it(`${name} nothing of another client in a restored database`, async () => {
         const { store } = world;
         const job = await TestJob.create(await prepare(world), world);

@@ -4,12 +4,14 @@ import { GuardedFiles, type Operation } from '../../src/access/guard.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { expireKept } from '../../src/files/expiry.ts';
 import { createFiles, type Files } from '../../src/files/files.ts';
+import { RecordedFiles } from '../../src/files/recorded-files.ts';
 import { createExpiryKind } from '../../src/jobs/expiry.ts';
 import type { JobKind } from '../../src/jobs/job.ts';
 import { createOperationKinds, jobOf } from '../../src/jobs/operations.ts';
 import { ROOT } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { until } from '../../testing/until.ts';
+import type { RecordedChanges } from '../changes/recorded.ts';
 import { file, folder, plant, treeOf, upload } from '../contract/bytes.ts';
 import { ANN } from './contract.ts';
 
@@ -33,6 +35,8 @@ export interface Scenario {
   readonly later: Record<string, string>;
   /** Whether clients then move the folder `a` to the trash. */
   readonly isDeletedLater?: boolean;
+  /** Whether clients then bring the folder `a` back: they restore it from the trash, or move it back from `b`. */
+  readonly isBroughtBack?: boolean;
   /** The texts from before the job that remain in the store. Default: all */
   readonly kept?: readonly string[];
   /** Whether it removes items from the trash, or versions. */
@@ -84,6 +88,19 @@ export const SCENARIOS: readonly Scenario[] = [
     later: { 'a/x': 'of another client', 'a/new': 'too', 'b/x': 'changed', 'b/new': 'too' },
     kept: replace ? [...OLD_TEXTS, ...REPLACED_TEXTS] : OLD_TEXTS,
   })),
+  {
+    name: 'deletes what was restored, and',
+    prepare: operating(() => ({ action: 'delete folder', from: A, permanent: false })),
+    later: {},
+    isBroughtBack: true,
+  },
+  {
+    name: 'moves what was moved back, and',
+    prepare: operating(() => ({ action: 'move folder', from: A, to: B, replace: false })),
+    later: {},
+    isBroughtBack: true,
+    fails: true,
+  },
   {
     name: 'renames',
     prepare: operating(() => ({ action: 'rename folder', from: A, to: B, replace: false })),
@@ -216,11 +233,15 @@ export async function trashed(files: Files) {
 export class World {
   readonly store: Store;
   readonly files: Files;
+  readonly #log: RecordedChanges['log'] | undefined;
 
-  constructor(store: Store) {
+  /** Without `recorder`, changes are not recorded, as if the process were killed before that. */
+  constructor(store: Store, { log, recorder }: Partial<RecordedChanges> = {}) {
     this.store = store;
+    this.#log = log;
     const retention = { trash: true, versions: true };
-    this.files = createFiles(store, { presignExpires: 60, signer: undefined, contentUrl: undefined, retention });
+    const files = createFiles(store, { presignExpires: 60, signer: undefined, contentUrl: undefined, retention });
+    this.files = recorder ? new RecordedFiles(files, recorder, { user: undefined, identify: store.identify }) : files;
   }
 
   async plant(): Promise<void> {
@@ -232,10 +253,20 @@ export class World {
     return { kind: this.#kinds.find((each) => each.name === name) ?? assert.fail(name), input };
   }
 
-  /** Makes the changes of clients after the first attempt. */
-  async changeLater({ later, isDeletedLater = false }: Scenario): Promise<void> {
+  /** Makes the changes of clients after the first attempt. Returns whether they brought the folder `a` back. */
+  async changeLater({ later, isDeletedLater = false, isBroughtBack = false }: Scenario): Promise<boolean> {
     await writeKept(this.store, later);
     if (isDeletedLater) await trashed(this.files);
+    return isBroughtBack && this.#bringBack();
+  }
+
+  async #bringBack(): Promise<boolean> {
+    if (await this.files.folderExists(A)) return false;
+    const { items } = await this.files.listTrash();
+    const [item] = items;
+    if (item) await this.files.restoreTrashed(item.id);
+    else await this.files.moveFolder(B, A, { replace: false });
+    return true;
   }
 
   /** Returns the texts of all files, also of those in the trash, and of all versions. Empties the trash. */
@@ -271,6 +302,6 @@ export class World {
         confirm: async () => {},
         record: () => {},
       });
-    return createOperationKinds(guarded, this.store);
+    return createOperationKinds(guarded, this.store, this.#log);
   }
 }

@@ -1,14 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { AuditEvent } from '../../src/access/audit.ts';
 import { GuardedFiles } from '../../src/access/guard.ts';
 import { createPolicy, type Grant, OPEN_POLICY } from '../../src/access/policy.ts';
-import { ChangeLog } from '../../src/changes/log.ts';
-import { ChangeRecorder } from '../../src/changes/recorder.ts';
-import { Database } from '../../src/database/database.ts';
-import { openEngine } from '../../src/database/open.ts';
 import { walk } from '../../src/files/fallbacks.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { type RecordedChange, RecordedFiles } from '../../src/files/recorded-files.ts';
@@ -16,7 +9,7 @@ import type { RetentionOptions } from '../../src/files/retention.ts';
 import { parseFile, ROOT } from '../../src/model/path.ts';
 import type { FileEntry, Store } from '../../src/model/store.ts';
 import { type UndoOptions, undo } from '../../src/undo/undo.ts';
-import { RECORDER } from '../changes/contract.ts';
+import { openChanges } from '../changes/recorded.ts';
 
 /** Files with a change log, and the undo of their changes. */
 export interface UndoableFiles extends AsyncDisposable {
@@ -45,16 +38,8 @@ export async function openUndoableFiles(
   store: Store,
   retention: RetentionOptions = { trash: true, versions: true },
 ): Promise<UndoableFiles> {
-  const resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'holdall-test-undo-'));
-  resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const database = new Database(await openEngine({ url: undefined, stateFolder: folder }));
-  resources.defer(() => database.close());
-  await database.start();
-  const log = new ChangeLog(database);
-  const recorder = new ChangeRecorder(log, database, RECORDER);
-  resources.defer(() => recorder.close());
-  await recorder.start();
+  const changes = await openChanges();
+  const { log, recorder } = changes;
   const rules = createFiles(store, { presignExpires: 60, retention });
   let policy = OPEN_POLICY;
   let last: string | undefined;
@@ -104,7 +89,7 @@ export async function openUndoableFiles(
       }
       return contents;
     },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    [Symbol.asyncDispose]: () => changes[Symbol.asyncDispose](),
   };
 }
 
