@@ -29,6 +29,8 @@ const realMethods = new WeakMap<IncomingMessage, string>();
  * of Node.js took a third of the time to create the application. Call before every hook that reads the method.
  */
 export function routeOtherMethods(app: App): void {
+  // Fastify would return 400 to QUERY without a Content-Type, before the handler can return 405.
+  app.addHttpMethod('QUERY', { hasBody: false, overrideExisting: true });
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const method = realMethods.get(raw);
     if (method !== undefined) raw.method = method;
