@@ -26,7 +26,7 @@ export const DISK_SETTINGS = {
     read: umask,
     defaultText: null,
     example: '027',
-    help: 'Permissions that new files and folders lack, in octal. Default: the umask of the process.',
+    help: 'Octal umask for new files and folders; first digit 0. Default: that of the process.',
   },
 } as const satisfies SettingGroup;
 
