@@ -1,3 +1,4 @@
+import type { ConditionHeader } from './condition-headers.ts';
 import type { ErrorCode } from './error-codes.ts';
 
 /** What the OpenAPI document says about an operation, in addition to its route. */
@@ -5,6 +6,8 @@ export interface OperationDescription {
   readonly operationId: string;
   /** The errors that are specific to the operation or likely. Any operation can fail with others. */
   readonly errors: readonly ErrorCode[];
+  /** The headers for conditions and ranges that the operation evaluates. */
+  readonly conditions?: readonly ConditionHeader[];
   /** An example of the request body. */
   readonly request?: object;
   /** An example of the response with status 200. */
@@ -61,6 +64,15 @@ const TRANSFER = [
 /** Errors of permanent deletes that can remove a part of a folder. */
 const IN_PART = ['denied', 'contains-mount', 'file-busy', 'disk-error'] as const;
 
+/** The conditions of requests for content that has an ETag, but no modification time. */
+const BY_ETAG = ['If-Match', 'If-None-Match'] as const;
+
+/** The conditions of changes of files. */
+const FOR_CHANGE = [...BY_ETAG, 'If-Unmodified-Since'] as const;
+
+const FOR_HEAD = [...FOR_CHANGE, 'If-Modified-Since'] as const;
+const RANGES = ['Range', 'If-Range'] as const;
+
 /** The ID of a change. */
 const CHANGE = 'Wm1aQ0pXb0J1bGxpbmdzMQ';
 
@@ -68,10 +80,12 @@ const success = (message: string, more: object = {}) => ({ success: true, messag
 const changed = (message: string, more: object = {}) => success(message, { ...more, change: CHANGE });
 
 const deleteFile = {
+  conditions: FOR_CHANGE,
   errors: [...WRITE, 'invalid-parameter', 'not-found', 'condition-failed', 'other-file-system'],
   response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
+  conditions: BY_ETAG,
   errors: [
     ...WRITE,
     'invalid-parameter',
@@ -212,11 +226,13 @@ const signOut = { errors: ['sessions-unavailable'], response: success('Signed ou
 export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'POST /upload': {
     operationId: 'uploadFile',
+    conditions: FOR_CHANGE,
     errors: [...UPLOAD, 'invalid-form', 'missing-file', 'form-too-large'],
     response: changed('File uploaded successfully', { path: 'notes/hello.txt' }),
   },
   'PUT /file/{path}': {
     operationId: 'putFile',
+    conditions: FOR_CHANGE,
     errors: [...UPLOAD, 'invalid-header', 'digest-mismatch', 'unsupported-encoding'],
     response: changed('File uploaded successfully', { path: 'notes/hello.txt' }),
   },
@@ -240,6 +256,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'POST /-/uploads': {
     operationId: 'beginUpload',
+    conditions: FOR_CHANGE,
     errors: [...UPLOAD, ...UPLOADS, 'invalid-header', 'invalid-parameter', 'invalid-request', ...PARTS],
   },
   'GET /-/uploads/{id}': { operationId: 'readUploadOffset', errors: UPLOADS_OF_USER },
@@ -290,11 +307,17 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'GET /{path}': { operationId: 'listFolder', ...list },
   'GET /file/{path}': {
     operationId: 'fetchFile',
+    conditions: [...FOR_HEAD, ...RANGES],
     errors: [...READ, ...CONTENT.slice(0, 2), 'embedding-refused', 'no-download-url'],
   },
-  'HEAD /file/{path}': { operationId: 'headFile', errors: [...READ, 'condition-failed', 'no-download-url'] },
+  'HEAD /file/{path}': {
+    operationId: 'headFile',
+    conditions: FOR_HEAD,
+    errors: [...READ, 'condition-failed', 'no-download-url'],
+  },
   'GET /thumb/{path}': {
     operationId: 'getThumbnail',
+    conditions: BY_ETAG,
     errors: [
       ...READ,
       'unsupported-image',
@@ -307,6 +330,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'GET /-/preview/{path}': {
     operationId: 'getPreview',
+    conditions: BY_ETAG,
     errors: [
       ...READ,
       'invalid-parameter',
@@ -320,6 +344,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'GET /-/media/{path}': {
     operationId: 'getMedia',
+    conditions: BY_ETAG,
     errors: [...READ, 'unsupported-image', 'condition-failed', 'file-busy'],
     response: {
       success: true,
@@ -362,10 +387,11 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       ],
     },
   },
-  'GET /-/zip/{path}': { operationId: 'downloadFolder', errors: ARCHIVE },
-  'HEAD /-/zip/{path}': { operationId: 'headFolderArchive', errors: ARCHIVE },
+  'GET /-/zip/{path}': { operationId: 'downloadFolder', conditions: [...BY_ETAG, ...RANGES], errors: ARCHIVE },
+  'HEAD /-/zip/{path}': { operationId: 'headFolderArchive', conditions: BY_ETAG, errors: ARCHIVE },
   'POST /-/zip': {
     operationId: 'downloadSelection',
+    conditions: [...BY_ETAG, ...RANGES],
     errors: [...ARCHIVE, 'json-required', 'invalid-json', 'invalid-parameter', 'body-too-large'],
     request: { paths: ['photos/', 'notes/hello.txt'] },
   },
@@ -373,12 +399,14 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'POST /delete/{path}': { operationId: 'deleteFileByPost', ...deleteFile },
   'POST /rename/{path}': {
     operationId: 'renameFile',
+    conditions: FOR_CHANGE,
     errors: [...WRITE, ...RENAME, 'wrong-kind'],
     request: { newName: 'welcome.txt' },
     response: changed('File renamed successfully', { newKey: 'notes/welcome.txt' }),
   },
   'POST /create_folder': {
     operationId: 'createFolder',
+    conditions: BY_ETAG,
     errors: [
       ...WRITE,
       'json-required',
@@ -395,28 +423,33 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'POST /delete_folder/{path}': { operationId: 'deleteFolderByPost', ...deleteFolder },
   'POST /rename_folder/{path}': {
     operationId: 'renameFolder',
+    conditions: BY_ETAG,
     errors: [...WRITE, ...RENAME, 'root-not-allowed', 'wrong-kind', 'other-file-system', 'contains-mount'],
     request: { newName: 'letters' },
     response: changed('Folder renamed successfully', { newPrefix: 'letters/' }),
   },
   'POST /copy': {
     operationId: 'copyItem',
+    conditions: FOR_CHANGE,
     errors: [...WRITE, ...TRANSFER, 'root-not-allowed', 'too-many-properties'],
     request: transfer,
     response: changed('Item copied successfully'),
   },
   'POST /move': {
     operationId: 'moveItem',
+    conditions: FOR_CHANGE,
     errors: [...WRITE, ...TRANSFER, 'root-not-allowed'],
     request: transfer,
     response: changed('Item moved successfully'),
   },
   'GET /-/signed/{path}': {
     operationId: 'fetchSignedFile',
+    conditions: [...FOR_HEAD, ...RANGES],
     errors: ['invalid-path', 'invalid-signature', 'not-found', ...CONTENT, ...STORE],
   },
   'HEAD /-/signed/{path}': {
     operationId: 'headSignedFile',
+    conditions: FOR_HEAD,
     errors: ['invalid-path', 'invalid-signature', 'url-expired', 'not-found', 'condition-failed', ...STORE],
   },
   'GET /-/changes': {
@@ -509,11 +542,13 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   },
   'DELETE /-/versions/{path}': {
     operationId: 'deleteVersions',
+    conditions: FOR_CHANGE,
     errors: ['invalid-path', ...ACCESS, 'read-only', 'locked', 'condition-failed', ...STORE, 'unsupported'],
     response: success('Versions deleted successfully'),
   },
   'POST /-/versions/{path}': {
     operationId: 'restoreVersion',
+    conditions: FOR_CHANGE,
     errors: [
       ...WRITE,
       'json-required',

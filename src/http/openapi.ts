@@ -1,4 +1,5 @@
 import { OPERATIONS } from './api-operations.ts';
+import { CONDITION_HEADERS, type ConditionHeader } from './condition-headers.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
 /** An OpenAPI document, or a part of it. */
@@ -6,7 +7,7 @@ export type Json = { [key: string]: unknown };
 
 /**
  * Completes an OpenAPI document that was made from the routes: adds operation IDs, examples, and a response for each
- * status of an error; moves schemas with a title to `components/schemas`.
+ * status of an error, and the headers for conditions; moves schemas with a title to `components/schemas`.
  */
 export function completeDocument(document: Json): Json {
   const schemas: Json = { ErrorCode: describeCodes() };
@@ -18,14 +19,15 @@ export function completeDocument(document: Json): Json {
   const named = nameSchemas(paths, schemas);
   const failure = objectOf(objectOf(schemas['Failure'])['properties']);
   failure['code'] = { $ref: '#/components/schemas/ErrorCode' };
-  return { ...rest, paths: named, components: { ...objectOf(components), schemas } };
+  return { ...rest, paths: named, components: { ...objectOf(components), schemas, parameters: conditionParameters() } };
 }
 
 function describeOperation(name: string, operation: Json): void {
   const description = OPERATIONS[name];
   if (!description) throw new Error(`The operation ${name} has no description in api-operations.ts.`);
-  const { operationId, errors, request, response } = description;
+  const { operationId, errors, conditions = [], request, response } = description;
   operation['operationId'] = operationId;
+  if (conditions.length > 0) operation['parameters'] = [...listOf(operation['parameters']), ...conditions.map(referTo)];
   const responses = objectOf(operation['responses']);
   addExample(operation['requestBody'], request);
   addExample(responses['200'], response);
@@ -35,6 +37,17 @@ function describeOperation(name: string, operation: Json): void {
   for (const key of ['4XX', '5XX'])
     if (responses[key]) objectOf(responses[key])['description'] = 'Any other error. `code` tells which.';
 }
+
+/** Returns the parameters that operations refer to. */
+function conditionParameters(): Json {
+  const parameters = Object.entries(CONDITION_HEADERS).map(([name, about]) => [
+    name,
+    { name, in: 'header', schema: { type: 'string' }, ...about },
+  ]);
+  return Object.fromEntries(parameters);
+}
+
+const referTo = (header: ConditionHeader) => ({ $ref: `#/components/parameters/${header}` });
 
 function addExample(message: unknown, example: object | undefined): void {
   if (example === undefined) return;
@@ -78,6 +91,8 @@ function describeCodes(): Json {
   }));
   return { type: 'string', title: 'ErrorCode', oneOf: codes };
 }
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function objectOf(value: unknown): Json {
   if (typeof value !== 'object' || value === null) throw new TypeError('The OpenAPI document lacks an object.');

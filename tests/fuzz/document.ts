@@ -68,16 +68,17 @@ export async function readDocument(port: number, headers: Record<string, string>
   };
 }
 
-/** Returns an OpenAPI document with each reference to a schema replaced by the schema. */
+/** Returns an OpenAPI document with each reference to a component replaced by the component. */
 export function dereference(document: Readonly<Record<string, unknown>>): unknown {
-  const { schemas } = document['components'] as { schemas: Readonly<Record<string, unknown>> };
+  const components = document['components'] as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   const resolve = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(resolve);
     if (typeof value !== 'object' || value === null) return value;
     if (!('$ref' in value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item)]));
-    const name = String(value.$ref).replace('#/components/schemas/', '');
-    assert.ok(name in schemas, `${String(value.$ref)} exists.`);
-    return resolve(schemas[name]);
+    const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(String(value.$ref)) ?? [];
+    const component = components[kind]?.[name];
+    assert.ok(component, `${String(value.$ref)} exists.`);
+    return resolve(component);
   };
   return resolve(document);
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import type { Files } from '../../files/files.ts';
@@ -39,7 +40,12 @@ export function mediaRoute(app: App, { media }: Pick<Service, 'media'>): void {
         description: `Returns what the header of an image says: its size, and from its EXIF data the time, the camera and the location. ${FORMATS}`,
         params: PathParameter,
         querystring: VersionQuery,
-        response: { 200: MediaResponse, '4xx': Failure, '5xx': Failure },
+        response: {
+          200: MediaResponse,
+          304: { ...Type.Null(), description: 'Not modified.' },
+          '4xx': Failure,
+          '5xx': Failure,
+        },
       },
     },
     async (request, reply) => {

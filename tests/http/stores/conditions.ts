@@ -6,20 +6,20 @@ import { isFullForm } from '../../full-forms.ts';
 import { BOUNDARY, type Call, formOf, jsonOf, send, treeOf, upload } from '../client.ts';
 import { startService, type TestService } from '../service.ts';
 
-type Headers = Readonly<Record<string, string>>;
+export type Headers = Readonly<Record<string, string>>;
 
 /** What a test knows about the file `a/f.txt`. */
-interface State {
+export interface State {
   readonly etag: string;
   /** The ID of its version; undefined in a store that keeps none. */
   readonly version: string | undefined;
 }
 
 /** A request to the file, or a folder; undefined if the store does not support it. */
-type Row = readonly [what: string, path: string, call: (state: State) => Call | undefined];
+export type Row = readonly [what: string, path: string, call: (state: State) => Call | undefined];
 
-const PAST = 'Thu, 01 Jan 1998 00:00:00 GMT';
-const FUTURE = 'Thu, 01 Jan 2099 00:00:00 GMT';
+export const PAST = 'Thu, 01 Jan 1998 00:00:00 GMT';
+export const FUTURE = 'Thu, 01 Jan 2099 00:00:00 GMT';
 
 const json = (body: unknown, method = 'POST'): Call => ({
   method,
@@ -59,7 +59,7 @@ const PROPERTIES = '<propertyupdate xmlns="DAV:"><set><prop><x:y xmlns:x="urn:x"
 const LOCK = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
 
 /** Requests that evaluate conditions for the file. */
-const ON_FILE: readonly Row[] = [
+export const ON_FILE: readonly Row[] = [
   ['PUT', '/file/a/f.txt', () => ({ method: 'PUT', body: 'third' })],
   ['upload, folder first', '/upload', () => form('prefix', 'file')],
   ['upload, folder last', '/upload', () => form('file', 'prefix')],
@@ -93,8 +93,9 @@ const ON_FILE: readonly Row[] = [
 ];
 
 /** Requests that evaluate conditions for a folder. */
-const ON_FOLDER: readonly Row[] = [
+export const ON_FOLDER: readonly Row[] = [
   ['delete', '/delete_folder/a', () => ({ method: 'DELETE' })],
+  ['POST delete', '/delete_folder/a', () => ({ method: 'POST' })],
   ['rename', '/rename_folder/a', () => json({ newName: 'b' })],
   ['copy', '/copy', () => json({ source: 'a', destination: 'b', is_folder: true })],
   ['move', '/move', () => json({ source: 'a', destination: 'b', is_folder: true })],
@@ -130,6 +131,51 @@ const HOLDING: readonly ((etag: string) => Headers)[] = [
   () => ({ 'if-unmodified-since': 'yesterday' }),
 ];
 
+/** Stores the file `a/f.txt` again, without locks. */
+export async function resetFile(port: number): Promise<State> {
+  for (const folder of ['', 'a']) {
+    const { locks } = jsonOf(await send(port, `/-/locks?folder=${folder}`)) as { locks: { id: string }[] };
+    for (const { id } of locks) await send(port, `/-/locks/${id}`, { method: 'DELETE' });
+  }
+  for (const folder of ['a', 'b']) {
+    await send(port, `/delete_folder/${folder}?permanent=true`, { method: 'DELETE' });
+  }
+  await upload(port, 'a/f.txt', 'first');
+  const { headers } = await upload(port, 'a/f.txt', 'second');
+  const found = await send(port, '/-/versions/a/f.txt');
+  const [version] = found.status === 200 ? (jsonOf(found) as { versions: { id: string }[] }).versions : [];
+  return { etag: String(headers.etag), version: version?.id };
+}
+
+/** Stores an image in the folder `a/`, and returns requests for the contents of the folder. */
+export async function prepareReads(
+  port: number,
+  { version }: State,
+): Promise<readonly (readonly [path: string, call: Call])[]> {
+  const image = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  await upload(port, 'a/p.png', image);
+  const created = await send(port, '/-/links', json({ path: 'a/', permissions: ['read'] }));
+  const link = new URL(String(jsonOf(created)['url'])).pathname;
+  return [
+    ['/file/a/f.txt', {}],
+    ['/file/a/f.txt', { method: 'HEAD' }],
+    ['/-/dav/a/f.txt', {}],
+    ['/-/dav/a/f.txt', { method: 'HEAD' }],
+    ...(version === undefined ? [] : ([[`/file/a/f.txt?version=${version}`, {}]] as const)),
+    ['/thumb/a/p.png', {}],
+    ['/-/preview/a/p.png?width=320', {}],
+    ['/-/media/a/p.png', {}],
+    ['/-/zip/a', {}],
+    ['/-/zip/a', { method: 'HEAD' }],
+    ['/-/zip', json({ paths: ['a/'] })],
+    [`${link}file/f.txt`, {}],
+    [`${link}thumb/p.png`, {}],
+    [`${link}-/zip/`, {}],
+  ];
+}
+
 /** Tests that every route with the path of a file or folder evaluates the conditions of RFC 9110. */
 export function conditionsSuite(backend: Backend): void {
   describe(`Conditions of requests: ${backend.name}`, () => {
@@ -139,21 +185,7 @@ export function conditionsSuite(backend: Backend): void {
     });
     after(() => service.stop());
 
-    /** Stores the file of a test again, without locks. */
-    const reset = async (): Promise<State> => {
-      for (const folder of ['', 'a']) {
-        const { locks } = jsonOf(await send(service.port, `/-/locks?folder=${folder}`)) as { locks: { id: string }[] };
-        for (const { id } of locks) await send(service.port, `/-/locks/${id}`, { method: 'DELETE' });
-      }
-      for (const folder of ['a', 'b']) {
-        await send(service.port, `/delete_folder/${folder}?permanent=true`, { method: 'DELETE' });
-      }
-      await upload(service.port, 'a/f.txt', 'first');
-      const { headers } = await upload(service.port, 'a/f.txt', 'second');
-      const found = await send(service.port, '/-/versions/a/f.txt');
-      const [version] = found.status === 200 ? (jsonOf(found) as { versions: { id: string }[] }).versions : [];
-      return { etag: String(headers.etag), version: version?.id };
-    };
+    const reset = () => resetFile(service.port);
 
     const request = async ([what, path, callOf]: Row, state: State, conditions: Headers) => {
       const call = callOf(state);
@@ -200,29 +232,7 @@ export function conditionsSuite(backend: Backend): void {
     });
 
     it('evaluates the conditions of every read, in the order of RFC 9110', async () => {
-      const { version } = await reset();
-      const image = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
-        .png()
-        .toBuffer();
-      await upload(service.port, 'a/p.png', image);
-      const created = await send(service.port, '/-/links', json({ path: 'a/', permissions: ['read'] }));
-      const link = new URL(String(jsonOf(created)['url'])).pathname;
-      const reads: readonly (readonly [path: string, call: Call])[] = [
-        ['/file/a/f.txt', {}],
-        ['/file/a/f.txt', { method: 'HEAD' }],
-        ['/-/dav/a/f.txt', {}],
-        ['/-/dav/a/f.txt', { method: 'HEAD' }],
-        ...(version === undefined ? [] : ([[`/file/a/f.txt?version=${version}`, {}]] as const)),
-        ['/thumb/a/p.png', {}],
-        ['/-/preview/a/p.png?width=320', {}],
-        ['/-/media/a/p.png', {}],
-        ['/-/zip/a', {}],
-        ['/-/zip/a', { method: 'HEAD' }],
-        ['/-/zip', json({ paths: ['a/'] })],
-        [`${link}file/f.txt`, {}],
-        [`${link}thumb/p.png`, {}],
-        [`${link}-/zip/`, {}],
-      ];
+      const reads = await prepareReads(service.port, await reset());
       for (const [path, call] of reads) {
         const get = (headers: Headers) =>
           send(service.port, path, { ...call, headers: { ...call.headers, ...headers } });
