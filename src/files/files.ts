@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
+import { identifyItem } from '../model/item-identity.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import {
   childFile,
@@ -52,6 +53,11 @@ export interface FilesOptions extends ContentOptions {
 interface MoveOptions {
   /** Whether to replace a folder at the destination that contains no files, at any depth. */
   readonly replaceEmpty?: boolean;
+  /**
+   * The identity of the item to move, as `identifyItem` returns it. Completes a move whose process was killed before it recorded
+   * the change: without an item at the source, and with this one at the destination, the move succeeds.
+   */
+  readonly movedIdentity?: string | undefined;
 }
 
 type FileChangeOptions = Replacing & ByUser & Cancellable;
@@ -134,8 +140,13 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     ...change,
     keep: retention.keepFile({ user, onKept, replace: change.replace }),
   });
-  const moveFolder: Files['moveFolder'] = async (from, to, { user, onKept, replaceEmpty = false, ...move }) => {
+  const moveFolder: Files['moveFolder'] = async (
+    from,
+    to,
+    { user, onKept, replaceEmpty = false, movedIdentity, ...move },
+  ) => {
     await requireParents(to);
+    if (await isMovedBefore(store, { from, to, movedIdentity })) return;
     if (replaceEmpty && !isWithin(from, to)) await removeEmptyTree(store, to, move);
     const keep = retention.keepFolder('moveFolder', { user, onKept, replace: move.replace });
     await folders.moveFolder(from, to, { ...move, keep });
@@ -186,9 +197,10 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       return copyFile(store, from, to, keeping(copy));
     },
 
-    async moveFile(from, to, { replaceEmpty = false, ...move }) {
+    async moveFile(from, to, { replaceEmpty = false, movedIdentity, ...move }) {
       requireDifferent(from, to);
       await requireParents(to);
+      if (await isMovedBefore(store, { from, to, movedIdentity })) return;
       if (replaceEmpty) await removeEmptyTree(store, folderNamed(to), move);
       await moveFile(store, from, to, keeping(move));
     },
@@ -279,4 +291,13 @@ function requireNewName(from: FilePath | FolderPath, to: FilePath | FolderPath):
   if (from === to) {
     throw new StoreError('same-path', `The new name ${quoted(nameOf(to))} is the current name. Choose another name.`);
   }
+}
+
+/** Returns whether an item with this identity has left the source of a move, and is at its destination. */
+async function isMovedBefore<Path extends FilePath | FolderPath>(
+  store: Store,
+  { from, to, movedIdentity }: { readonly from: Path; readonly to: Path; readonly movedIdentity: string | undefined },
+): Promise<boolean> {
+  if (movedIdentity === undefined || (await store.identify?.(from)) !== undefined) return false;
+  return (await identifyItem(store.identify, to)) === movedIdentity;
 }

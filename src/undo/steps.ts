@@ -140,7 +140,10 @@ const move = (change: StoredChange, to: Path, { replace } = { replace: false }):
     await requireSameItem(change, context);
     const { path } = change;
     const { files, options, aftermath } = context;
-    const moving = { ...options, replace, replaceEmpty: !replace && !aftermath.hasNewFolders(folderNamed(to)) };
+    // The step might have been done, but not recorded. A move that replaces something must record what it kept.
+    const movedIdentity = replace ? undefined : aftermath.identityOf(change);
+    const replaceEmpty = !replace && !aftermath.hasNewFolders(folderNamed(to));
+    const moving = { ...options, replace, replaceEmpty, movedIdentity };
     return isFolder(path)
       ? files.moveFolder(path, to as FolderPath, moving)
       : files.moveFile(path, to as FilePath, moving);

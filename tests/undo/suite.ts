@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../../src/model/path.ts';
+import type { Store } from '../../src/model/store.ts';
 import { type Backend, shareWithinFile } from '../contract/backend.ts';
 import { plant } from '../contract/bytes.ts';
 import { openUndoableFiles, type UndoableFiles } from './undoable-files.ts';
@@ -135,6 +136,48 @@ const CHANGES_OF_PLACE: Readonly<
     change: async ({ files }) => files.restoreTrashed((await files.listTrash()).items[0]?.id ?? fail()),
   },
 };
+
+/** Moves whose undo can be interrupted between its first step and the record of that. */
+const INTERRUPTED_MOVES: Readonly<
+  Record<string, { readonly from: Path; readonly path: Path; readonly before: Work; readonly change: Work }>
+> = {
+  'a renamed file': {
+    from: FILE,
+    path: OTHER,
+    before: ({ upload }) => upload('d/a', 'x'),
+    change: ({ files }) => files.renameFile(FILE, 'b', { replace: false }),
+  },
+  'a move over a file': {
+    from: FILE,
+    path: OTHER,
+    before: async ({ upload }) => {
+      await upload('d/a', 'one');
+      await upload('d/b', 'three');
+    },
+    change: ({ files }) => files.moveFile(FILE, OTHER, { replace: true }),
+  },
+  'a moved empty folder': {
+    from: FOLDER,
+    path: TARGET,
+    before: ({ files }) => files.createFolder(FOLDER),
+    change: ({ files }) => files.moveFolder(FOLDER, TARGET, { replace: false }),
+  },
+  'a move over a folder': {
+    from: FOLDER,
+    path: TARGET,
+    before: async ({ upload }) => {
+      await upload('f/a', 'one');
+      await upload('g/b', 'three');
+    },
+    change: ({ files }) => files.moveFolder(FOLDER, TARGET, { replace: true }),
+  },
+};
+
+/** Moves an item like a process that is killed before it records the change, or like another program. */
+async function moveUnrecorded(store: Store, from: Path, to: Path): Promise<void> {
+  if (isFolder(from)) await store.moveFolder?.(from, to as FolderPath, { replace: false });
+  else await store.move?.(from, to as FilePath, { replace: false });
+}
 
 const failsWith = (code: string, message: RegExp) => (error: unknown) =>
   isStoreError(error) && error.code === code && message.test(error.message) ? true : assert.fail(String(error));
@@ -311,6 +354,38 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
         }
         const found = await tree();
         await assert.rejects(undo(redone), failsWith('not-undoable', /has changed since/));
+        assert.deepEqual(await tree(), found);
+      });
+    }
+
+    for (const [name, { from, path, before, change }] of Object.entries(INTERRUPTED_MOVES)) {
+      it(`completes the undo of ${name} whose first step was not recorded, and its own undo redoes it`, async (t) => {
+        const { store, tree, undo } = undoable;
+        if (!store.identify) return t.skip('The items of this store have no identity.');
+        await undoable.upload('d/other', 'other');
+        await before(undoable);
+        const original = await tree();
+        const id = await undoable.change(() => change(undoable));
+        const changed = await tree();
+        await moveUnrecorded(store, path, from);
+        const undone = await undo(id);
+        assert.deepEqual(await tree(), original);
+        await assert.rejects(undo(id), failsWith('already-undone', /already undone/));
+        const redone = await undo(undone);
+        assert.deepEqual(await tree(), changed);
+        await undo(redone);
+        assert.deepEqual(await tree(), original);
+      });
+
+      it(`does not take another item for ${name} that an undo has moved back`, async (t) => {
+        const { store, tree, undo } = undoable;
+        if (!store.identify) return t.skip('The items of this store have no identity.');
+        await before(undoable);
+        const id = await undoable.change(() => change(undoable));
+        await moveUnrecorded(store, path, isFolder(path) ? parseFolder('elsewhere') : parseFile('elsewhere'));
+        await plant(store, isFolder(from) ? { [from]: null, [`${from}a`]: 'other' } : { [from]: 'other' });
+        const found = await tree();
+        await assert.rejects(undo(id), failsWith('not-undoable', /does not exist|already exists/));
         assert.deepEqual(await tree(), found);
       });
     }
