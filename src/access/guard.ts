@@ -1,7 +1,7 @@
 import type { Files } from '../files/files.ts';
 import type { IncomingFile, UploadTarget } from '../files/upload.ts';
 import type { LoggedChange } from '../model/change.ts';
-import { isStoreError } from '../model/error.ts';
+import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { Cancellable, Entry, FileEntry, TrashedItem } from '../model/store.ts';
@@ -82,6 +82,15 @@ export class GuardedFiles implements Files {
   /** Returns whether the user may read a file, or everything directly in a folder. Records no refusal. */
   canRead(path: FilePath | FolderPath): boolean {
     return this.#canSee(path);
+  }
+
+  /**
+   * Returns the file that a change names, for its conditions; undefined if it does not exist, or if the user may neither
+   * read nor manage it. Records no refusal.
+   */
+  async findForChange(...[file, options]: Args<'stat'>): Promise<FileEntry | undefined> {
+    const isFound = this.#canSee(file) || this.canManage(file);
+    return isFound ? undefinedIfNotFound(this.#files.stat(file, options)) : undefined;
   }
 
   /** Returns whether the user has any permission for a file or folder. Records no refusal. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GuardedFiles } from '../access/guard.ts';
 import { parseDate, parseInstant } from '../model/dates.ts';
-import { quoted, undefinedIfNotFound } from '../model/error.ts';
+import { quoted } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
 import type { ByteRange } from '../model/range.ts';
 import type { Entry, FileEntry, WriteCondition } from '../model/store.ts';
@@ -55,16 +55,24 @@ export function allowsRange(header: string | undefined, { etag, modified, change
   return date !== undefined && modified !== null && !changed && toSeconds(modified) === toSeconds(date);
 }
 
-/** Returns what exists at the path of a request, as far as the user may know. */
-export type Find = () => Promise<Entry | undefined>;
+/** What exists at the path of a request, as far as the user may know. */
+export interface Present {
+  readonly entry: Entry | undefined;
+  /** Whether the user may know the ETag and the modification time. */
+  readonly isReadable: boolean;
+}
+
+export type Find = () => Promise<Present>;
+
+type FindingFiles = Pick<GuardedFiles, 'canRead' | 'findForChange'>;
 
 /** Returns what finds a file for its preconditions. */
-export function finderOf(files: Pick<GuardedFiles, 'canRead' | 'stat'>, file: FilePath): Find {
-  return async () => (files.canRead(file) ? undefinedIfNotFound(files.stat(file)) : undefined);
+export function finderOf(files: FindingFiles, file: FilePath): Find {
+  return async () => ({ entry: await files.findForChange(file), isReadable: files.canRead(file) });
 }
 
 /** What visitors of share links find: they never replace a file, because a taken name gets a number. */
-export const findNothing: Find = async () => undefined;
+export const findNothing: Find = async () => ({ entry: undefined, isReadable: false });
 
 /**
  * Returns the condition that a write passes to the store, which checks it atomically. Other preconditions than
@@ -80,9 +88,9 @@ export async function writeCondition(headers: IncomingHttpHeaders, find: Find): 
   const [, etag] = /^\s*"([!#-~]*)"\s*$/.exec(ifMatch ?? '') ?? [];
   // With If-Match, If-Unmodified-Since must be ignored (RFC 9110, section 13.1.4).
   if (etag !== undefined && ifNoneMatch === undefined) return { etag };
-  const present = await find();
-  requirePreconditions(headers, present);
-  return present?.kind === 'file' ? { etag: present.etag } : 'absent';
+  const { entry, isReadable } = await find();
+  requirePreconditions(headers, entry, isReadable);
+  return entry?.kind === 'file' ? { etag: entry.etag } : 'absent';
 }
 
 /**
@@ -91,7 +99,7 @@ export async function writeCondition(headers: IncomingHttpHeaders, find: Find): 
  */
 export async function deleteCondition(
   headers: IncomingHttpHeaders,
-  files: Pick<GuardedFiles, 'canRead' | 'stat' | 'requireDelete'>,
+  files: FindingFiles & Pick<GuardedFiles, 'requireDelete'>,
   file: FilePath,
 ): Promise<{ readonly ifMatch?: string }> {
   if (!hasPreconditions(headers)) return {};
@@ -101,49 +109,55 @@ export async function deleteCondition(
   const condition = await writeCondition(headers, find);
   if (condition === undefined) return {};
   if (condition !== 'absent') return { ifMatch: condition.etag };
-  requirePreconditions(headers, await find());
+  const { entry, isReadable } = await find();
+  requirePreconditions(headers, entry, isReadable);
   throw notFound(file);
 }
 
 /** Throws `condition-failed` unless the file that a request copies, moves or changes otherwise meets its preconditions. */
 export async function requireFileConditions(
   headers: IncomingHttpHeaders,
-  files: Pick<GuardedFiles, 'canRead' | 'stat'>,
+  files: FindingFiles,
   file: FilePath,
 ): Promise<void> {
-  if (hasPreconditions(headers)) requirePreconditions(headers, await finderOf(files, file)());
+  if (!hasPreconditions(headers)) return;
+  const { entry, isReadable } = await finderOf(files, file)();
+  requirePreconditions(headers, entry, isReadable);
 }
 
 /**
  * Throws `condition-failed` unless what exists at the path of a request meets its preconditions (RFC 9110, section 13.2.2).
- * A folder has no ETag.
+ * A folder has no ETag. Unless `isReadable`, any date fails, because the responses to several dates would reveal the
+ * modification time.
  */
-export function requirePreconditions(headers: IncomingHttpHeaders, present: Entry | undefined): void {
+export function requirePreconditions(
+  headers: IncomingHttpHeaders,
+  present: Entry | undefined,
+  isReadable = true,
+): void {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'if-unmodified-since': since } = headers;
   const file = present?.kind === 'file' ? present : undefined;
   const isMatch = (header: string, comparison: 'strong' | 'weak') =>
     present !== undefined && matches(header, file?.etag, comparison);
+  const fail = (name: string, value: string) => conditionFailed(name, value, stateFor(name, present, isReadable));
   if (ifMatch !== undefined) {
-    if (!isMatch(ifMatch, 'strong')) throw conditionFailed('If-Match', ifMatch, present);
-  } else if (file && since !== undefined && isUnmodifiedSince(file, since) === false) {
-    throw conditionFailed('If-Unmodified-Since', since, present);
+    if (!isMatch(ifMatch, 'strong')) throw fail('If-Match', ifMatch);
+  } else if (file && since !== undefined) {
+    const holds = isReadable ? isUnmodifiedSince(file, since) !== false : parseDate(since) === undefined;
+    if (!holds) throw fail('If-Unmodified-Since', since);
   }
-  if (ifNoneMatch !== undefined && isMatch(ifNoneMatch, 'weak')) {
-    throw conditionFailed('If-None-Match', ifNoneMatch, present);
-  }
+  if (ifNoneMatch !== undefined && isMatch(ifNoneMatch, 'weak')) throw fail('If-None-Match', ifNoneMatch);
 }
 
-function conditionFailed(name: string, value: string, present: Entry | undefined): HttpError {
-  return new HttpError(
-    'condition-failed',
-    `The condition ${name}: ${value} does not hold: ${stateFor(name, present)}.`,
-  );
+function conditionFailed(name: string, value: string, state: string): HttpError {
+  return new HttpError('condition-failed', `The condition ${name}: ${value} does not hold: ${state}.`);
 }
 
 /** Describes what a condition was compared with. */
-function stateFor(condition: string, present: Entry | undefined): string {
+function stateFor(condition: string, present: Entry | undefined, isReadable: boolean): string {
   if (!present) return 'the file or folder does not exist';
   const path = quoted(present.path);
+  if (!isReadable) return `you don't have the permission to read ${path}`;
   if (present.kind !== 'file') {
     return condition === 'If-None-Match' ? `the folder ${path} exists` : `${path} is a folder, which has no ETag`;
   }

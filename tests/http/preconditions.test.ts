@@ -213,8 +213,8 @@ describe('If-Range (section 13.1.5)', () => {
 describe('The condition of a change', () => {
   const present = { kind: 'file', path: parseFile('a/b'), size: 1, type: 'text/plain', ...FILE } as const;
   const folder = { kind: 'folder', path: parseFolder('a/') } as const;
-  const find = async () => present;
-  const findNone = async () => undefined;
+  const find = async () => ({ entry: present, isReadable: true });
+  const findNone = async () => ({ entry: undefined, isReadable: true });
   const findUnused = () => assert.fail('the file was looked up');
 
   it('is passed to the store without a lookup if the store can check it', async () => {
@@ -274,7 +274,7 @@ describe('The condition of a change', () => {
     ] as const) {
       const failed = { name: 'HttpError', code: 'condition-failed' };
       await assert.rejects(
-        writeCondition(headers, async () => found),
+        writeCondition(headers, async () => ({ entry: found, isReadable: true })),
         failed,
         JSON.stringify(headers),
       );
