@@ -2,14 +2,30 @@ import { type ErrorKind, isStoreError } from '../model/error.ts';
 import type { FolderPath } from '../model/path.ts';
 import type { Cancellable, Store } from '../model/store.ts';
 
-/** Removes a folder that contains only folders, at any depth. Leaves any other one unchanged, also one with many entries. */
-export async function removeEmptyTree(store: Store, folder: FolderPath, { signal }: Cancellable): Promise<void> {
-  await removeFolders(store, await foldersOfEmptyTree(store, folder, signal), { signal });
+/** Returns whether a folder in an empty tree can be removed. */
+export type FolderFilter = (folder: FolderPath) => boolean;
+
+/**
+ * Removes a folder that contains only folders that `isRemovable` accepts, at any depth. Leaves any other one unchanged, also
+ * one with many entries.
+ */
+export async function removeEmptyTree(
+  store: Store,
+  folder: FolderPath,
+  isRemovable: FolderFilter,
+  { signal }: Cancellable,
+): Promise<void> {
+  await removeFolders(store, await foldersOfEmptyTree(store, folder, isRemovable, signal), { signal });
 }
 
 /** Empties a folder like `removeEmptyTree`, which remains. */
-export async function removeEmptyChildren(store: Store, folder: FolderPath, { signal }: Cancellable): Promise<void> {
-  await removeFolders(store, (await foldersOfEmptyTree(store, folder, signal)).slice(1), { signal });
+export async function removeEmptyChildren(
+  store: Store,
+  folder: FolderPath,
+  isRemovable: FolderFilter,
+  { signal }: Cancellable,
+): Promise<void> {
+  await removeFolders(store, (await foldersOfEmptyTree(store, folder, isRemovable, signal)).slice(1), { signal });
 }
 
 async function removeFolders(store: Store, folders: readonly FolderPath[], { signal }: Cancellable): Promise<void> {
@@ -27,6 +43,7 @@ const ABSENT: ReadonlySet<ErrorKind> = new Set(['not-found', 'wrong-kind', 'inva
 async function foldersOfEmptyTree(
   store: Store,
   root: FolderPath,
+  isRemovable: FolderFilter,
   signal: AbortSignal | undefined,
 ): Promise<readonly FolderPath[]> {
   const folders = [root];
@@ -34,8 +51,11 @@ async function foldersOfEmptyTree(
     // The list grows while it is read.
     for (const folder of folders) {
       const { entries, cursor } = await store.list(folder, { signal });
-      if (cursor !== undefined || entries.some(({ kind }) => kind === 'file')) return [];
-      for (const entry of entries) if (entry.kind === 'folder') folders.push(entry.path);
+      if (cursor !== undefined) return [];
+      for (const entry of entries) {
+        if (entry.kind === 'file' || !isRemovable(entry.path)) return [];
+        folders.push(entry.path);
+      }
     }
     return folders;
   } catch (error) {

@@ -27,7 +27,7 @@ import {
   type Store,
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
-import { removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
+import { type FolderFilter, removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
 import { copyFile, maxPathBytesOf, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
@@ -51,8 +51,8 @@ export interface FilesOptions extends ContentOptions {
 }
 
 interface MoveOptions {
-  /** Whether to replace a folder at the destination that contains no files, at any depth. */
-  readonly replaceEmpty?: boolean;
+  /** Replaces a folder at the destination that contains only folders that this function accepts, at any depth. */
+  readonly replaceEmpty?: FolderFilter | undefined;
   /**
    * The identity of the item to move, as `identifyItem` returns it. Completes a move whose process was killed before it recorded
    * the change: without an item at the source, and with this one at the destination, the move succeeds.
@@ -109,7 +109,8 @@ export interface Files extends TrashOperations, VersionOperations {
   moveFile(from: FilePath, to: FilePath, options: FileChangeOptions & MoveOptions): Promise<void>;
   /** Sets the modification time of a file. Only for stores that can (`Store.setModified`). */
   setModified(file: FilePath, modified: Date, options?: Cancellable): Promise<FileEntry>;
-  createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
+  /** `onUnchanged`: called if the folder already exists. It then also remains when it becomes empty. */
+  createFolder(folder: FolderPath, options?: Pick<ByUser, 'onUnchanged'> & Cancellable): Promise<void>;
   /** Deletes a folder and everything in it, like `deleteFile`. */
   deleteFolder(folder: FolderPath, options?: DeleteFolderOptions): Promise<void>;
   copyFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions & Attempting): Promise<void>;
@@ -140,14 +141,10 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     ...change,
     keep: retention.keepFile({ user, onKept, replace: change.replace }),
   });
-  const moveFolder: Files['moveFolder'] = async (
-    from,
-    to,
-    { user, onKept, replaceEmpty = false, movedIdentity, ...move },
-  ) => {
+  const moveFolder: Files['moveFolder'] = async (from, to, { user, onKept, replaceEmpty, movedIdentity, ...move }) => {
     await requireParents(to);
     if (await isMovedBefore(store, { from, to, movedIdentity })) return;
-    if (replaceEmpty && !isWithin(from, to)) await removeEmptyTree(store, to, move);
+    if (replaceEmpty && !isWithin(from, to)) await removeEmptyTree(store, to, replaceEmpty, move);
     const keep = retention.keepFolder('moveFolder', { user, onKept, replace: move.replace });
     await folders.moveFolder(from, to, { ...move, keep });
   };
@@ -197,11 +194,11 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       return copyFile(store, from, to, keeping(copy));
     },
 
-    async moveFile(from, to, { replaceEmpty = false, movedIdentity, ...move }) {
+    async moveFile(from, to, { replaceEmpty, movedIdentity, ...move }) {
       requireDifferent(from, to);
       await requireParents(to);
       if (await isMovedBefore(store, { from, to, movedIdentity })) return;
-      if (replaceEmpty) await removeEmptyTree(store, folderNamed(to), move);
+      if (replaceEmpty) await removeEmptyTree(store, folderNamed(to), replaceEmpty, move);
       await moveFile(store, from, to, keeping(move));
     },
 
@@ -210,15 +207,17 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       return store.setModified(file, modified, cancel);
     },
 
-    async createFolder(folder, cancel) {
+    async createFolder(folder, { onUnchanged, ...cancel } = {}) {
       if (folder === ROOT) throw new StoreError('root-not-allowed', 'The path is empty. Name the folder to create.');
       await requireParents(folder);
+      const isPresent = await folderExists(store, folder, cancel);
       await store.createFolder(folder, cancel);
+      if (isPresent) onUnchanged?.();
     },
 
-    async deleteFolder(folder, { onlyEmpty = false, withEmptyFolders = false, ...remove } = {}) {
+    async deleteFolder(folder, { onlyEmpty = false, withEmptyFolders, ...remove } = {}) {
       if (folder === ROOT) throw new StoreError('root-not-allowed', "The root can't be deleted.");
-      if (withEmptyFolders) await removeEmptyChildren(store, folder, remove);
+      if (withEmptyFolders) await removeEmptyChildren(store, folder, withEmptyFolders, remove);
       if (onlyEmpty) return store.removeFolder(folder, { signal: remove.signal });
       await retention.delete(folder, remove, (rest) => folders.deleteFolder(folder, rest));
     },

@@ -159,8 +159,10 @@ export class RecordedFiles implements Required<Files> {
   }
 
   createFolder(...[folder, options]: Args<'createFolder'>) {
+    // Each redo is recorded, so that it can be undone in its turn.
+    const isRedo = this.#options.undoes !== undefined;
     return this.#run(
-      () => this.#files.createFolder(folder, options),
+      (_onKept, onUnchanged) => this.#files.createFolder(folder, { ...options, ...(!isRedo && { onUnchanged }) }),
       () => ({ type: 'folder.created', path: folder }),
       () => [folder],
       isUnchangedIfAtomic,

@@ -2,6 +2,7 @@ import { isStoreError, quoted, StoreError } from '../model/error.ts';
 import { type KeptId, newKeptId } from '../model/kept-ids.ts';
 import type { FilePath, FolderPath } from '../model/path.ts';
 import type { Bounded, Cancellable, Keep, Replacing, Reporting, Store, TrashStore } from '../model/store.ts';
+import type { FolderFilter } from './empty-trees.ts';
 import { noTrash, trashOf } from './trash.ts';
 
 /** Which content is kept. A store without the capability keeps nothing. */
@@ -38,8 +39,8 @@ export type DeleteFileOptions = DeleteOptions & { readonly ifMatch?: string };
 export type DeleteFolderOptions = DeleteOptions & {
   /** Whether to delete the folder only if it is empty: permanently, because it has no content to keep. */
   readonly onlyEmpty?: boolean;
-  /** Whether to delete the folders in it first, if it contains no files at any depth. */
-  readonly withEmptyFolders?: boolean;
+  /** Deletes the content of the folder first, if it contains only folders that this function accepts, at any depth. */
+  readonly withEmptyFolders?: FolderFilter | undefined;
   /** Whether to throw `unsupported` if there is no trash, instead of deleting the folder permanently. */
   readonly onlyToTrash?: boolean;
 };

@@ -10,7 +10,7 @@ import {
   type TrashListing,
   type TrashStore,
 } from '../model/store.ts';
-import { removeEmptyTree } from './empty-trees.ts';
+import { type FolderFilter, removeEmptyTree } from './empty-trees.ts';
 import { withFreeName } from './free-name.ts';
 
 /** Selects items: those from `folder`, at any depth, whose path `isShown` accepts. Default: all. */
@@ -29,8 +29,8 @@ export type RestoreOptions = {
   readonly to?: FilePath | FolderPath | undefined;
   /** Whether to choose a numbered name if the name is taken. Otherwise, a taken name is `already-exists`. */
   readonly rename?: boolean;
-  /** Whether to replace a folder that contains no files, at any depth. */
-  readonly replaceEmpty?: boolean;
+  /** Replaces a folder that contains only folders that this function accepts, at any depth. Without it, replaces none. */
+  readonly replaceEmpty?: FolderFilter | undefined;
   /** Called with each path before the item is restored to it. If it rejects with `already-exists`, the name is taken. */
   readonly permit?: ((to: FilePath | FolderPath) => Promise<void>) | undefined;
 } & Reporting &
@@ -121,7 +121,7 @@ async function listShown(
 async function restore(
   store: Store,
   trash: TrashStore,
-  { id, to, rename = false, replaceEmpty = false, permit, ...options }: RestoreOptions & { readonly id: KeptId },
+  { id, to, rename = false, replaceEmpty, permit, ...options }: RestoreOptions & { readonly id: KeptId },
 ): Promise<FilePath | FolderPath> {
   const wanted = to ?? (await trash.findTrashed(id, options)).path;
   if (wanted === ROOT) {
@@ -129,7 +129,7 @@ async function restore(
   }
   const move = async (path: FilePath | FolderPath) => {
     await permit?.(path);
-    if (replaceEmpty) await removeEmptyTree(store, folderNamed(path), options);
+    if (replaceEmpty) await removeEmptyTree(store, folderNamed(path), replaceEmpty, options);
     await trash.restoreTrashed(id, path, options);
     return path;
   };

@@ -1,4 +1,5 @@
 import type { ChangeLog, ChangeScope, StoredChange } from '../changes/log.ts';
+import type { FolderFilter } from '../files/empty-trees.ts';
 import type { ChangeType } from '../model/change.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import {
@@ -32,8 +33,11 @@ export interface Aftermath {
   identityOf(target: StoredChange): string | undefined;
   /** Returns the ID of what a target moved to the trash; undefined if it is no longer there. It changes if the item was restored and deleted again. */
   idInTrashOf(target: StoredChange): KeptId | undefined;
-  /** Returns whether a folder has new folders since the targets, or is one. */
-  hasNewFolders(folder: FolderPath): boolean;
+  /**
+   * Returns which folders in a folder can be left over from changes that were reversed: changes since the targets affected
+   * something in them. Another program created any other folder. Returns undefined if users created a folder there since.
+   */
+  leftoversIn(folder: FolderPath): FolderFilter | undefined;
 }
 
 /** A target with the trails of what it left at its path, and of what it deleted or replaced. */
@@ -94,8 +98,13 @@ function follow(targets: readonly StoredChange[], rows: readonly StoredChange[])
     etagOf: (target: StoredChange) => find(target)?.current.etag,
     identityOf: (target: StoredChange) => find(target)?.current.identity,
     idInTrashOf: (target: StoredChange) => find(target)?.putAway.idInTrash,
-    hasNewFolders: (folder: FolderPath) =>
-      rows.some((row) => row.type === 'folder.created' && !isNeutral(row) && isWithin(row.path, folder)),
+    leftoversIn(folder: FolderPath) {
+      const isNew = ({ type, path }: StoredChange) => type === 'folder.created' && isWithin(path, folder);
+      if (rows.some((row) => isNew(row) && !isNeutral(row))) return undefined;
+      const affected = rows.filter(({ isExternal }) => !isExternal).flatMap(({ path, from }) => [path, from ?? path]);
+      const leftovers = new Set(ancestorsOf(affected));
+      return (each: FolderPath) => leftovers.has(each);
+    },
   };
 }
 

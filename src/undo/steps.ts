@@ -142,7 +142,7 @@ const move = (change: StoredChange, to: Path, { replace } = { replace: false }):
     const { files, options, aftermath } = context;
     // The step might have been done, but not recorded. A move that replaces something must record what it kept.
     const movedIdentity = replace ? undefined : aftermath.identityOf(change);
-    const replaceEmpty = !replace && !aftermath.hasNewFolders(folderNamed(to));
+    const replaceEmpty = replace ? undefined : aftermath.leftoversIn(folderNamed(to));
     const moving = { ...options, replace, replaceEmpty, movedIdentity };
     return isFolder(path)
       ? files.moveFolder(path, to as FolderPath, moving)
@@ -156,10 +156,9 @@ const trashFolder = (change: StoredChange): Step =>
   });
 
 const deleteEmptyFolder = (path: FolderPath): Step =>
-  single(({ files, options, aftermath }) => {
-    const withEmptyFolders = !aftermath.hasNewFolders(path);
-    return files.deleteFolder(path, { ...options, onlyEmpty: true, withEmptyFolders });
-  });
+  single(({ files, options, aftermath }) =>
+    files.deleteFolder(path, { ...options, onlyEmpty: true, withEmptyFolders: aftermath.leftoversIn(path) }),
+  );
 
 const createFolder = (path: FolderPath): Step => single(({ files, options }) => files.createFolder(path, options));
 
@@ -174,7 +173,7 @@ function restoreTrashed(change: StoredChange, original: KeptId): Step {
       await files.requireOperation({ action: 'restore', id: item.id, from: item.path, to: path, rename: false });
     },
     run(context) {
-      const replaceEmpty = !context.aftermath.hasNewFolders(folderNamed(path));
+      const replaceEmpty = context.aftermath.leftoversIn(folderNamed(path));
       return context.files.restoreTrashed(idIn(context), { ...context.options, to: path, replaceEmpty });
     },
   };

@@ -76,6 +76,16 @@ describe('POST /-/undo', () => {
     for (const folder of ['e', 'x']) await service.store.removeTree?.(parseFolder(folder));
   });
 
+  it('returns the change of a new folder only if it did not exist, and to users who see it', async () => {
+    await service.store.createFolder(parseFolder('p/q'));
+    const create = async (path: string) => jsonOf(await service.asAnn('/create_folder', json({ path })));
+    assert.equal((await create('p'))['change'], undefined);
+    assert.equal(typeof (await create('new'))['change'], 'string');
+    service.grant(grant('', ['write']));
+    assert.deepEqual(await create('hidden'), await create('p'));
+    for (const folder of ['p', 'new', 'hidden']) await service.store.removeTree?.(parseFolder(folder));
+  });
+
   it('reports progress, and returns the change in the last line', async () => {
     const moved = await service.asAnn('/move', json({ source: 'd', destination: 'e', is_folder: true }, NDJSON));
     const last = moved.body.toString().trim().split('\n').at(-1) ?? '';

@@ -306,6 +306,39 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       });
     }
 
+    it('records no change for a new folder that exists already', async () => {
+      const { files, changeIfAny, upload, store } = undoable;
+      await upload('f/sub/a', '1');
+      await store.createFolder(parseFolder('p/q'));
+      for (const path of ['f', 'f/sub', 'p', 'p/q']) {
+        assert.equal(await changeIfAny(() => files.createFolder(parseFolder(path))), undefined, path);
+      }
+    });
+
+    it('does not reverse a new folder in which another program created a folder', async () => {
+      const { files, change, undo, upload, store } = undoable;
+      const created = await change(() => files.createFolder(FOLDER));
+      const later = await change(() => upload('f/sub/b', '2'));
+      await undo(later);
+      await store.createFolder(parseFolder('f/theirs'));
+      const before = await undoable.tree();
+      await assert.rejects(undo(created), failsWith('not-undoable', /not empty/));
+      assert.deepEqual(await undoable.tree(), before);
+      await store.removeFolder(parseFolder('f/theirs'));
+      await undo(created);
+      assert.deepEqual(await undoable.tree(), {});
+    });
+
+    it('does not restore a folder over a folder of another program', async () => {
+      const { files, change, undo, upload, store } = undoable;
+      await upload('f/a', '1');
+      const deleted = await change(() => files.deleteFolder(FOLDER));
+      await store.createFolder(parseFolder('f/theirs'));
+      const before = await undoable.tree();
+      await assert.rejects(undo(deleted), failsWith('not-undoable', /already exists/));
+      assert.deepEqual(await undoable.tree(), before);
+    });
+
     it('reverses a deletion after its item was restored and the restoration was reversed', async () => {
       const { files, change, undo, upload } = undoable;
       await upload('d/a', '1');

@@ -169,7 +169,8 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
       schema: {
         tags: ['Folders'],
         summary: 'Create a folder',
-        description: 'Also creates missing parent folders. Succeeds if the folder exists.',
+        description:
+          'Also creates missing parent folders. Succeeds if the folder exists; the response then has no `change`.',
         body: CreateFolder,
         response: { 200: Changed, '4xx': Failure, '5xx': Failure },
       },
@@ -184,7 +185,9 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
         requirePreconditions(request.headers, isPresent ? { kind: 'folder', path: folder } : undefined);
       }
       await (visitor ?? files).createFolder(folder);
-      return { success: true, message: 'Folder created successfully', ...changeOf(request) } as const;
+      // For an existing folder, the response has no change. Users who don't see the folder can't undo its creation either.
+      const change = files.canRead(folder) ? changeOf(request) : {};
+      return { success: true, message: 'Folder created successfully', ...change } as const;
     },
   );
 }
