@@ -11,7 +11,12 @@ const DEFAULT_END = 8;
  */
 export function endOf(stem: string): number {
   const end = endAfterSeparator(stem);
-  return RIGHT_TO_LEFT.test(stem) ? stem.slice(0, end).replace(/\d[\d_.-]{0,99}$/, '').length : end;
+  if (!RIGHT_TO_LEFT.test(stem)) return end;
+  const [number = ''] = stem
+    .slice(0, end)
+    .split(/[^\d_.-]/)
+    .slice(-1);
+  return end - number.replace(/^[_.-]+/, '').length;
 }
 
 function endAfterSeparator(stem: string): number {
