@@ -263,7 +263,7 @@ const HTTP_ERRORS = {
   },
   'unsupported-encoding': {
     status: 415,
-    meaning: 'The body has a `Content-Encoding`.',
+    meaning: 'The body has a `Content-Encoding`, or a `Transfer-Encoding` other than `chunked`.',
     action: 'Send the body without it.',
   },
   'offset-type-required': {

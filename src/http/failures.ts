@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../model/error.ts';
+import { closeAfterBody, endConnectionAfter } from './unread-bodies.ts';
 import './access/request-access.ts';
 import { ERROR_CODES } from './error-codes.ts';
 import { failureOf, HttpError, type Problem, problemOf } from './errors.ts';
@@ -47,7 +48,7 @@ export function refuseAmbiguousHosts(app: App): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const problem = hostProblem(raw);
     if (problem === undefined) return done();
-    reply.header('connection', 'close');
+    endConnectionAfter(reply.raw, raw);
     throw new HttpError('invalid-host', problem);
   });
 }
@@ -109,12 +110,13 @@ const REFUSALS = new Set([401, 403, 429]);
 function refuseExpectation(request: IncomingMessage, response: ServerResponse, requestId: string): void {
   const message = `The expectation ${quoted(request.headers.expect ?? '')} is not supported. Send "Expect: 100-continue", or no Expect header.`;
   const body = JSON.stringify(failureOf({ code: 'expectation-failed', message }));
+  closeAfterBody(request, response);
+  endConnectionAfter(response, request);
   response.writeHead(417, {
     ...GENERAL_HEADERS,
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(body),
     [REQUEST_ID]: requestId,
-    Connection: 'close',
   });
   response.end(body);
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { App } from './fastify-app.ts';
@@ -32,26 +32,53 @@ export function discardRest(request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-/**
- * Closes a connection only after the rest of the body has arrived (RFC 9112, section 9.6). Node.js closes it after the
- * response. The system then resets it because of the unread bytes, and a client that is still sending loses the response.
- */
+/** Connections that end after a response, by which the service ignores further requests. */
+const ending = new WeakSet<Socket>();
+
+/** Ends the connection with a response. Requests that follow on it are ignored (RFC 9112, section 9.6). */
+export function endConnectionAfter(response: ServerResponse, { socket }: IncomingMessage): void {
+  response.setHeader('connection', 'close');
+  ending.add(socket);
+}
+
+/** Ends connections as `closeAfterBody` describes, and ignores the requests that follow on them. */
 export function awaitBodiesBeforeClosing(app: App): void {
-  app.addHook('onRequest', ({ raw }, { raw: response }, done) => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (ending.has(raw.socket)) {
+      reply.hijack();
+      raw.resume();
+      return;
+    }
+    if (hasBody(raw.headers)) closeAfterBody(raw, reply.raw);
     done();
-    if (!hasBody(raw.headers)) return;
-    const { socket } = raw;
-    // Node.js calls this member after a response that closes the connection.
-    socket.destroySoon = () => closeAfterBody(raw);
-    response.once('close', () => Reflect.deleteProperty(socket, 'destroySoon'));
   });
 }
 
-function closeAfterBody(request: IncomingMessage): void {
+/**
+ * Lets a response that closes its connection do so only after the rest of the body of its request has arrived (RFC 9112,
+ * section 9.6). Node.js closes it at once. The system then resets it because of the unread bytes, and a client that is still sending
+ * loses the response.
+ */
+export function closeAfterBody(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
-  const close = () => Socket.prototype.destroySoon.call(socket);
-  if (request.complete || request.destroyed) return close();
+  // Emitted when it is the turn of this response: clients can send several requests at once, and their handlers overlap.
+  response.once('prefinish', () => {
+    // Node.js calls this member after a response that closes the connection.
+    const destroySoon = () => discardAndClose(request);
+    socket.destroySoon = destroySoon;
+    response.once('close', () => {
+      if (socket.destroySoon === destroySoon) Reflect.deleteProperty(socket, 'destroySoon');
+    });
+  });
+}
+
+function discardAndClose(request: IncomingMessage): void {
+  const { socket } = request;
+  ending.add(socket);
+  if (request.complete || request.destroyed) return close(socket);
   socket.end();
-  request.once('end', close);
+  request.once('end', () => close(socket));
   discardRest(request);
 }
+
+const close = (socket: Socket) => Socket.prototype.destroySoon.call(socket);

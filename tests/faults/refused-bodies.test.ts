@@ -4,9 +4,10 @@ import { IncomingMessage } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { RequestBody } from '../../src/http/uploads/requests.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
 import { disk } from '../contract/backend.ts';
-import { BOUNDARY, within } from '../http/client.ts';
+import { BOUNDARY, send, within } from '../http/client.ts';
 
 /** More than the buffers of both ends of a connection hold, so that the client is still sending when it is refused. */
 const BODY = Buffer.alloc(16 * 1024 * 1024, 'x');
@@ -43,6 +44,7 @@ const REFUSED: readonly (readonly [status: number, line: string, headers?: strin
   [415, 'PUT /file/new', 'Content-Encoding: gzip\r\n'],
   [404, 'POST /-/nothing'],
   [405, 'PUT /-/health/ready'],
+  [417, 'PUT /file/new', 'Expect: nothing\r\n'],
 ];
 
 describe('A client that sends all of a refused body before it reads', () => {
@@ -58,6 +60,8 @@ describe('A client that sends all of a refused body before it reads', () => {
     ['1.1', ''],
   ] as const) {
     for (const [status, line, headers = '', start = ''] of REFUSED) {
+      // HTTP/1.0 has no expectations (RFC 9110, section 10.1.1).
+      if (version === '1.0' && status === 417) continue;
       it(`receives ${status} for ${line} ${headers.split(':')[0]} (HTTP/${version}, ${connection.trim() || 'default'})`, async () => {
         const body = Buffer.concat([Buffer.from(start), BODY]);
         const framing = `Host: localhost\r\nContent-Length: ${body.length}\r\n`;
@@ -67,6 +71,47 @@ describe('A client that sends all of a refused body before it reads', () => {
       });
     }
   }
+});
+
+describe('Requests that follow on a connection that a response ends', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startRefusing();
+  });
+  after(() => service.stop());
+
+  const HOST = 'Host: localhost\r\n';
+  const upload = `PUT /file/taken HTTP/1.1\r\n${HOST}Content-Length: 10\r\n\r\n`;
+  for (const [name, first] of [
+    ['two hosts', `GET / HTTP/1.1\r\n${HOST}Host: other\r\n\r\n`],
+    ['two hosts and a body', `PUT /file/new HTTP/1.1\r\n${HOST}Host: other\r\nContent-Length: 2\r\n\r\nab`],
+    ['an unknown expectation', `GET / HTTP/1.1\r\n${HOST}Expect: nothing\r\n\r\n`],
+  ] as const) {
+    it(`change nothing after a request with ${name}, whole or in parts`, async () => {
+      await exchangeParts(service.port, [`${first}${upload}0123`, '456789']);
+      await exchangeParts(service.port, [`${first}${upload}0123456789`]);
+      await exchangeParts(service.port, [first.slice(0, -1), `${first.slice(-1)}${upload}0123456789`]);
+      assert.equal((await send(service.port, '/file/taken')).body.toString(), 'taken');
+    });
+  }
+});
+
+it('A compressed body is refused, also if its Transfer-Encoding says so', async (t) => {
+  const service = await startRefusing();
+  atEnd(t, () => service.stop());
+  for (const coding of ['gzip, chunked', 'x, chunked']) {
+    const head = `PUT /file/coded HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
+    assert.match(await sendBeforeReading(service.port, head, Buffer.from('1\r\na\r\n0\r\n\r\n')), /^HTTP\/1\.1 415 /);
+  }
+  assert.equal((await send(service.port, '/file/coded')).status, 404);
+});
+
+it('A body that was read before is not stored without its start', async () => {
+  const request = new IncomingMessage(new Socket());
+  request.push('start');
+  request.resume();
+  await once(request, 'data');
+  assert.ok(new RequestBody(request).destroyed);
 });
 
 it('An upload that nothing reads does not end the process when its client leaves', async () => {
@@ -83,6 +128,19 @@ async function startRefusing(): Promise<GuardedService> {
   service.grant(grant('', ['read', 'write', 'manage'], EVERYONE), grant('closed/', [], EVERYONE));
   await service.plant({ taken: 'taken' });
   return service;
+}
+
+/** Sends each part when the service has read the one before, and waits for the end of the connection. */
+async function exchangeParts(port: number, parts: readonly string[]): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  socket.on('error', () => {});
+  const closed = once(socket.resume(), 'close');
+  for (const part of parts) {
+    socket.write(part);
+    await send(port, '/file/taken');
+  }
+  socket.end();
+  await within('the end of the connection', closed);
 }
 
 /** Sends a request, and returns the start of the response. Reads nothing until everything is sent. */

@@ -119,16 +119,22 @@ export function limitHeaders(app: App): void {
 /** Rejects compressed bodies with 415. The service does not decompress them, and would store the compressed bytes. */
 export function rejectEncodedBodies(app: App): void {
   app.addHook('preParsing', ({ headers }, reply, _payload, done) => {
-    const coding = headers['content-encoding'];
-    if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(headers)) return done();
+    const { 'content-encoding': coding = 'identity', 'transfer-encoding': transfer = 'chunked' } = headers;
+    if (!hasBody(headers)) return done();
+    // The parser of Node.js rejects a transfer coding unless the last one is "chunked".
+    if (/,[ \t]*chunked$/i.test(transfer)) throw unsupportedEncoding('Transfer-Encoding', transfer);
+    if (coding.toLowerCase() === 'identity') return done();
     // RFC 9110, section 12.5.3: a 415 response lists the accepted codings.
     reply.header('accept-encoding', 'identity');
-    throw new HttpError(
-      'unsupported-encoding',
-      `Content-Encoding ${quoted(coding)} is not supported for request bodies. Send the body uncompressed.`,
-    );
+    throw unsupportedEncoding('Content-Encoding', coding);
   });
 }
+
+const unsupportedEncoding = (header: string, value: string) =>
+  new HttpError(
+    'unsupported-encoding',
+    `${header} ${quoted(value)} is not supported for request bodies. Send the body uncompressed.`,
+  );
 
 /** Returns whether these headers announce a body (RFC 9112, section 6.3). */
 export function hasBody(headers: IncomingHttpHeaders): boolean {

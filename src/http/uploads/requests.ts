@@ -123,7 +123,8 @@ export class RequestBody extends Readable {
     request.once('end', this.#onEnd);
     request.on('error', this.#onError);
     request.once('aborted', this.#onAborted);
-    if (request.destroyed && !request.readableEnded) this.destroy(incompleteBody());
+    // A body that was read before, or ended early, would be stored without a part of it.
+    if (request.readableDidRead || (request.destroyed && !request.readableEnded)) this.destroy(incompleteBody());
   }
 
   override _read(): void {
