@@ -1,7 +1,7 @@
 import { concurrently } from '../concurrency/concurrently.ts';
 import { exists, isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import { type FilePath, type FolderPath, MAX_KEY_BYTES, rebase, withoutSlash } from '../model/path.ts';
-import type { Cancellable, Entry, FileEntry, Keeping, Replacing, Store } from '../model/store.ts';
+import type { Cancellable, Entry, FileEntry, Keeping, Moving, Replacing, Store } from '../model/store.ts';
 import { alreadyExists, inconsistentStore, versionReplaced } from '../model/store-errors.ts';
 import type { ItemTree, Removal } from './item-tree.ts';
 
@@ -43,14 +43,15 @@ export async function moveFile(
   store: Store,
   from: FilePath,
   to: FilePath,
-  options: Replacing & Keeping & Cancellable,
+  { onNewEtag, ...options }: Moving,
 ): Promise<void> {
-  if (store.move) return store.move(from, to, options);
+  if (store.move) return store.move(from, to, { ...options, onNewEtag });
   const source = await store.stat(from, options);
   const present = await undefinedIfNotFound(store.stat(to, options));
   const copy = isSameFile(source, present) ? source : await copyFile(store, from, to, options);
   if (copy.size !== source.size) throw versionReplaced(from);
   await store.remove(from, { ...options, ifMatch: source.etag });
+  if (copy.etag !== source.etag) onNewEtag?.(copy.etag);
 }
 
 /** Returns the maximum length of a path in a store in UTF-8 bytes. */

@@ -21,6 +21,7 @@ import {
   type Listing,
   type ListOptions,
   MAX_PAGE,
+  type Moving,
   type Quota,
   type Replacing,
   type Space,
@@ -61,6 +62,7 @@ interface MoveOptions {
 }
 
 type FileChangeOptions = Replacing & ByUser & Cancellable;
+type MoveFileOptions = FileChangeOptions & Pick<Moving, 'onNewEtag'>;
 type FolderChangeOptions = FolderOptions & ByUser;
 
 /**
@@ -103,10 +105,10 @@ export interface Files extends TrashOperations, VersionOperations {
   /** Moves a file to the trash, or deletes it permanently: with `permanent`, and if there is no trash. */
   deleteFile(file: FilePath, options?: DeleteFileOptions): Promise<void>;
   /** Renames a file within its folder. Returns the new path. */
-  renameFile(file: FilePath, name: string, options: FileChangeOptions): Promise<FilePath>;
+  renameFile(file: FilePath, name: string, options: MoveFileOptions): Promise<FilePath>;
   /** Returns the copy. */
   copyFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<FileEntry>;
-  moveFile(from: FilePath, to: FilePath, options: FileChangeOptions & MoveOptions): Promise<void>;
+  moveFile(from: FilePath, to: FilePath, options: MoveFileOptions & MoveOptions): Promise<void>;
   /** Sets the modification time of a file. Only for stores that can (`Store.setModified`). */
   setModified(file: FilePath, modified: Date, options?: Cancellable): Promise<FileEntry>;
   /** `onUnchanged`: called if the folder already exists. It then also remains when it becomes empty. */
@@ -137,7 +139,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
   const retention = new Retention(store, options.retention ?? { trash: false, versions: false });
   const versions = createVersionOperations(store, retention);
   const downloads = new Downloads(store, versions, options);
-  const keeping = ({ user, onKept, ...change }: FileChangeOptions) => ({
+  const keeping = ({ user, onKept, ...change }: MoveFileOptions) => ({
     ...change,
     keep: retention.keepFile({ user, onKept, replace: change.replace }),
   });

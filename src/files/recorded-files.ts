@@ -123,9 +123,10 @@ export class RecordedFiles implements Required<Files> {
   }
 
   renameFile(...[file, name, options]: Args<'renameFile'>) {
+    const moved = new MovedFile(file);
     return this.#run(
-      (onKept) => this.#files.renameFile(file, name, { ...options, onKept }),
-      (path) => ({ type: 'file.moved', path, from: file }),
+      (onKept) => this.#files.renameFile(file, name, { ...options, onKept, onNewEtag: moved.onNewEtag }),
+      (path) => moved.describe(path),
       () => [parentOf(file)],
       isUnchangedIfSingle,
     );
@@ -141,9 +142,10 @@ export class RecordedFiles implements Required<Files> {
   }
 
   moveFile(...[from, to, options]: Args<'moveFile'>) {
+    const moved = new MovedFile(from);
     return this.#run(
-      (onKept) => this.#files.moveFile(from, to, { ...options, onKept }),
-      () => ({ type: 'file.moved', path: to, from }),
+      (onKept) => this.#files.moveFile(from, to, { ...options, onKept, onNewEtag: moved.onNewEtag }),
+      () => moved.describe(to),
       () => [parentOf(from), parentOf(to)],
       isUnchangedIfSingle,
     );
@@ -357,6 +359,24 @@ export class RecordedFiles implements Required<Files> {
 /** Whether only its identity tells what a change left at its path. The ETag tells it of a file that was written. */
 const isIdentified = ({ type }: Change) =>
   type === 'file.moved' || type === 'folder.moved' || type === 'folder.copied' || type === 'folder.restored';
+
+/** The move of a file, with its new ETag if the store can't keep the one that it had. */
+class MovedFile {
+  readonly #from: FilePath;
+  #etag: string | undefined;
+
+  constructor(from: FilePath) {
+    this.#from = from;
+  }
+
+  readonly onNewEtag = (etag: string): void => {
+    this.#etag = etag;
+  };
+
+  describe(path: FilePath): Change {
+    return { type: 'file.moved', path, from: this.#from, ...(this.#etag !== undefined && { etag: this.#etag }) };
+  }
+}
 
 const describeFile = (type: ChangeType, { path, size, etag }: FileEntry): Change => ({ type, path, size, etag });
 

@@ -38,7 +38,7 @@ export interface Change {
   readonly from?: FilePath | FolderPath;
   /** Size in bytes of a file that was written, copied or touched. */
   readonly size?: number;
-  /** The ETag of that file. */
+  /** The ETag of that file, and of a file that was moved if the move changed it. */
   readonly etag?: string;
   /** The username. Absent for an anonymous user, and for a visitor of a share link. */
   readonly user?: string;

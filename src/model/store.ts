@@ -177,6 +177,12 @@ export interface Replacing {
   readonly replace: boolean;
 }
 
+/** How to move a file. */
+export interface Moving extends Replacing, Keeping, Cancellable {
+  /** Called with the ETag of the moved file before the move ends, if it differs from that of the source. */
+  readonly onNewEtag?: ((etag: string) => void) | undefined;
+}
+
 /** How to keep the file or folder that an operation replaces. */
 export interface Keep {
   /** The username of the user who replaces it. Absent for an anonymous user. */
@@ -439,7 +445,7 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * Moves a file. At any moment, it exists at one of the two paths or at both. An interrupted move completes when it
    * is called again. Throws the same errors as `copy`.
    */
-  move?(from: FilePath, to: FilePath, options: Replacing & Keeping & Cancellable): Promise<void>;
+  move?(from: FilePath, to: FilePath, options: Moving): Promise<void>;
 
   /**
    * Copies a folder and everything in it. `to` and `from` are not inside each other. If a copy to a new destination

@@ -49,7 +49,7 @@ export class Trail {
     return this.#path;
   }
 
-  /** The last ETag in the log; undefined for a folder, and if a move can have changed it. */
+  /** The last ETag in the log; undefined for a folder, and if the log does not have it. */
   get etag(): string | undefined {
     return this.#etag;
   }
@@ -93,8 +93,8 @@ export class Trail {
     }
     const moved = isMove(type) && from !== undefined ? rebased(this.#path, from, path) : undefined;
     if (moved !== undefined) {
-      // A store can copy and delete a file to move it, which can change its ETag.
-      if (moved === path) this.#renew({ ...change, etag: undefined });
+      // A move leaves the content the same. The log has the ETag of the moved file only if it is another one.
+      if (moved === path) this.#renew({ ...change, etag: change.etag ?? this.#etag });
       this.#moveTo(moved);
     } else if (rebased(this.#path, path, path) !== undefined) {
       const isReplaced = kept !== undefined && (isMove(type) || type === 'folder.copied');

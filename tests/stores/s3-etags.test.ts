@@ -17,6 +17,7 @@ import { file, folder, ofKind } from '../contract/bytes.ts';
 import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, assertSuccess, postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
+import { openUndoableFiles } from '../undo/undoable-files.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
@@ -58,6 +59,18 @@ describe('Copies whose ETag differs from the source', () => {
     assertSuccess(await postJson(port, '/move', body), { message: 'Item moved successfully' });
     assert.deepEqual(await bucket.keys(), ['b']);
     assert.ok((await bytesAt(opened, 'b')).equals(LARGE));
+  });
+
+  it('are expected when an upload is undone after a move and its undo', async (t) => {
+    const { store } = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
+    await using undoable = await openUndoableFiles(store);
+    const { change, files, undo, upload } = undoable;
+    const uploaded = await change(() => upload('a', LARGE.toString('latin1')));
+    const { etag } = await store.stat(file('a'));
+    await undo(await change(() => files.moveFile(file('a'), file('b'), { replace: false })));
+    assert.notEqual((await store.stat(file('a'))).etag, etag);
+    await undo(uploaded);
+    assert.deepEqual(await undoable.tree(), {});
   });
 
   it('are not confused with other objects of the same size: the move returns 409', async (t) => {

@@ -391,6 +391,26 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       });
     }
 
+    for (const [name, contents] of Object.entries({ 'an upload': ['1'], 'a replacement': ['0', '1'] })) {
+      it(`reverses ${name} after moves and their undo, unless another program has changed the file since`, async () => {
+        // Only the ETags tell, where items have no identity.
+        const { identify: _, ...store } = undoable.store;
+        await using withoutIdentities = await openUndoableFiles(store);
+        const { files, change, undo, upload } = withoutIdentities;
+        let id = '';
+        for (const content of contents) id = await change(() => upload('d/a', content));
+        const renamed = await change(() => files.renameFile(FILE, 'b', { replace: false }));
+        await undo(renamed);
+        const undone = await undo(id);
+        const redone = await undo(undone);
+        const moved = await change(() => files.moveFile(FILE, parseFile('f/a'), { replace: false }));
+        await undo(moved);
+        await plant(store, { 'd/a': 'by another program' });
+        await assert.rejects(undo(redone), failsWith('not-undoable', /has changed since/));
+        assert.deepEqual(await undoable.contents(), { 'd/a': 'by another program' });
+      });
+    }
+
     for (const [name, { from, path, before, change }] of Object.entries(INTERRUPTED_MOVES)) {
       it(`completes the undo of ${name} whose first step was not recorded, and its own undo redoes it`, async (t) => {
         const { store, tree, undo } = undoable;

@@ -1,6 +1,6 @@
 import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Keeping, Replacing, Store, WriteCondition } from '../../model/store.ts';
+import type { Cancellable, FileEntry, Keeping, Moving, Replacing, Store, WriteCondition } from '../../model/store.ts';
 import {
   alreadyExists,
   inconsistentStore,
@@ -51,13 +51,15 @@ export async function moveFile(
   context: FileContext,
   from: FilePath,
   to: FilePath,
-  options: Replacing & Keeping & Cancellable,
+  { onNewEtag, ...options }: Moving,
 ): Promise<void> {
   const outcome = await tryCopy(context, from, to, options);
   const { source } = outcome;
   // An existing copy is the result of an interrupted move, which this request completes.
   if ('conflict' in outcome && !(await isCopy(context, source, outcome.present, options))) throw outcome.conflict;
   await context.remover.remove(from, { ifMatch: source.etag, signal: options.signal });
+  const { etag } = 'conflict' in outcome ? outcome.present : outcome.copy;
+  if (etag !== source.etag) onNewEtag?.(etag);
 }
 
 /** The copied file, or the file that exists at the destination. */
