@@ -4,7 +4,7 @@ import type { LoggedChange } from '../model/change.ts';
 import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
-import type { Cancellable, Entry, FileEntry, TrashedItem } from '../model/store.ts';
+import type { Cancellable, Entry, FileEntry, TrashedItem, WriteCondition } from '../model/store.ts';
 import { notInTrash } from '../model/store-errors.ts';
 import { GuardedUpload } from './guarded-upload.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
@@ -99,10 +99,10 @@ export class GuardedFiles implements Files {
     return PERMISSIONS.some((permission) => policy.allows(user, permission, path));
   }
 
-  /** Throws `AccessDenied` unless the user may add or replace a file. Returns whether they may replace it. */
-  async requireWrite(file: FilePath): Promise<boolean> {
+  /** Throws `AccessDenied` unless the user may add or replace a file, as `condition` asks. Returns whether they may replace it. */
+  async requireWrite(file: FilePath, condition?: WriteCondition): Promise<boolean> {
     await this.#checks.confirmIdentity();
-    return this.#checks.requireUpload(file, undefined);
+    return this.#checks.requireUpload(file, condition);
   }
 
   /** Throws `AccessDenied` unless the user may delete a file. */

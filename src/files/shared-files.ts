@@ -371,6 +371,16 @@ export function relativeError(error: StoreError, folder: FolderPath): StoreError
   return new StoreError(code, message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
 }
 
+/** Returns an error that names `path` instead of any other path. */
+export function namingOnly(error: StoreError, path: FilePath): StoreError {
+  const { code, retryAfter } = error;
+  const message = error.message.replaceAll(QUOTED, () => quoted(path));
+  return new StoreError(code, message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
+}
+
+/** Matches a text as `quoted` returns it. */
+const QUOTED = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
+
 /**
  * Returns a message with relative paths; undefined if it names anything outside the folder. Messages contain paths only
  * as `quoted` returns them.
@@ -380,7 +390,7 @@ function relativeMessage(message: string, folder: FolderPath): string | undefine
   const prefix = quoted(folder).slice(0, -1);
   const parents = foldersAbove(folder);
   let isOutside = false;
-  const relative = message.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"?/gs, (text) => {
+  const relative = message.replaceAll(QUOTED, (text) => {
     if (text.startsWith(prefix)) return `"${text.slice(prefix.length)}`;
     // The path of a parent folder, or of the folder itself without its slash. A long path is shortened.
     isOutside ||= text.includes('…') || parents.has(text);

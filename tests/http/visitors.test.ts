@@ -309,6 +309,39 @@ describe('A visitor of a share link', () => {
       }
     });
 
+    it('gets the same errors for names that are taken and free', async () => {
+      const [plain, asking] = [await request(), await request({ askSender: true })];
+      const deep = 'd/'.repeat(33);
+      const long = 'x'.repeat(256);
+      const errorOf = async (link: typeof plain, name: string, path: string, headers = {}) => {
+        const [onPath, inForm] = [name + path, { prefix: `${name}/${path.slice(1, path.lastIndexOf('/'))}` }];
+        const sent = await Promise.all([
+          link.get(`/file/${onPath}`, headers, { method: 'PUT', body: 'new' }),
+          send(
+            service.port,
+            `${link.base}/upload`,
+            form(parts(path.slice(path.lastIndexOf('/') + 1), inForm), headers),
+          ),
+          link.get(`/file${path}?sender=${name}`, headers, { method: 'PUT', body: 'new' }),
+        ]);
+        return sent.map(({ status, body }) => `${status} ${body.toString().replaceAll(name, 'NAME')}`);
+      };
+      for (const link of [plain, asking]) {
+        for (const [path, headers] of [
+          ['/x', { 'if-match': '"x"' }],
+          ['/x', { 'if-match': '*' }],
+          [`/${deep}x`, {}],
+          [`/${long}`, {}],
+        ] as const) {
+          const taken = await errorOf(link, 'a.txt', path, headers);
+          assert.deepEqual(taken, await errorOf(link, 'n.txt', path, headers), path);
+          assert.ok(!taken.join('').includes('(2)'), String(taken));
+        }
+      }
+      const { uploads } = await plain.admin();
+      assert.equal(uploads, 0);
+    });
+
     it('puts files into the folder of the sender, and needs the name', async () => {
       const link = await request({ askSender: true });
       is(await link.upload('a.txt'), 400, 'sender-required');

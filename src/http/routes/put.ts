@@ -25,7 +25,7 @@ import {
   rejectEarly,
   responseOf,
   senderMissing,
-  targetOfVisitor,
+  uploadOfVisitor,
   withoutBody,
 } from '../uploads/requests.ts';
 
@@ -113,8 +113,7 @@ async function receive(
   let isNew = condition === 'absent';
   const write = async (count = async () => {}) => {
     allowLongBody(raw);
-    const incoming: IncomingFile = {
-      target: visitor ? () => count().then(() => targetOfVisitor(visitor, path, condition)) : { path, condition },
+    const incoming: Omit<IncomingFile, 'target'> = {
       body: new RequestBody(raw),
       declaredType: headers['content-type'],
       onChunk: digests?.update,
@@ -126,7 +125,10 @@ async function receive(
         isNew = !replaced;
       },
     };
-    const file = await files.upload(incoming, { signal });
+    const findPath = () => count().then(() => path);
+    const file = await (visitor
+      ? uploadOfVisitor(visitor, incoming, { findPath, condition, signal })
+      : files.upload({ ...incoming, target: { path, condition } }, { signal }));
     confirmModified(reply, incoming.modified, file);
     return file;
   };

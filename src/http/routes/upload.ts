@@ -28,7 +28,7 @@ import {
   parseSender,
   rejectEarly,
   senderMissing,
-  targetOfVisitor,
+  uploadOfVisitor,
 } from '../uploads/requests.ts';
 
 /**
@@ -131,14 +131,12 @@ async function receiveFromVisitor(
       childFile(fields.prefix ?? ROOT, name);
       form.beginFile(part);
       allowLongBody(request.raw);
-      const target = async () => {
-        const folder = folderOf(fields);
-        requested = childFile(folder, name);
+      const findPath = async () => {
+        requested = childFile(folderOf(fields), name);
         await count();
-        return targetOfVisitor(visitor, requested, condition);
+        return requested;
       };
-      const incoming: IncomingFile = {
-        target,
+      const incoming: Omit<IncomingFile, 'target'> = {
         body: part.body,
         declaredType: part.type,
         atEnd: () => readRest(form, fields),
@@ -146,7 +144,7 @@ async function receiveFromVisitor(
         sizeLimit: link.maxUploadBytes,
         modified,
       };
-      return await visitor.files.upload(incoming, { signal });
+      return await uploadOfVisitor(visitor, incoming, { findPath, condition, signal });
     } catch (error) {
       throw form.problem() ?? error;
     }

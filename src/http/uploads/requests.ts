@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { namingOnly } from '../../files/shared-files.ts';
 import type { IncomingFile, UploadTarget } from '../../files/upload.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { childFolder, type FilePath, type FolderPath, ROOT } from '../../model/path.ts';
-import type { FileEntry, WriteCondition } from '../../model/store.ts';
+import type { Cancellable, FileEntry, WriteCondition } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { freeOwnedChunk, setRecycler } from '../../streams/chunk-recycling.ts';
 import type { LinkRequestAccess } from '../access/link-access.ts';
@@ -67,19 +68,36 @@ export function confirmModified(reply: FastifyReply, modified: IncomingFile['mod
 }
 
 /**
- * Returns the destination of an upload by the visitor of a share link. It never replaces a file: a name that is taken
- * gets a number. A client that does not want a number sends `If-None-Match: *`, which has no effect if the link shows
- * nothing, because the response would reveal that the name is taken.
+ * Stores the upload of the visitor of a share link. It never replaces a file: a name that is taken gets a number. A client
+ * that does not want a number sends `If-None-Match: *`, which has no effect if the link shows nothing, because the response
+ * would reveal that the name is taken. For the same reason, the errors of such a link name the path that `findPath` returns.
  */
-export async function targetOfVisitor(
+export async function uploadOfVisitor(
   visitor: LinkRequestAccess,
-  requested: FilePath,
-  condition: WriteCondition | undefined,
-): Promise<UploadTarget> {
-  const absent = condition ?? 'absent';
-  if (visitor.permissions.includes('read'))
-    return { path: requested, condition: absent, rename: condition !== 'absent' };
-  return { path: await visitor.freePath(requested), condition: absent, rename: true };
+  incoming: Omit<IncomingFile, 'target'>,
+  {
+    findPath,
+    condition,
+    signal,
+  }: { readonly findPath: () => Promise<FilePath>; readonly condition: WriteCondition | undefined } & Cancellable,
+): Promise<FileEntry> {
+  const { files } = visitor;
+  if (visitor.permissions.includes('read')) {
+    const rename = condition === undefined;
+    const target = async () => ({ path: await findPath(), condition: condition ?? 'absent', rename });
+    return files.upload({ ...incoming, target }, { signal });
+  }
+  let requested: FilePath | undefined;
+  const target = async (): Promise<UploadTarget> => {
+    requested = await findPath();
+    await files.requireWrite(requested, condition);
+    return { path: await visitor.freePath(requested), condition: 'absent', rename: true };
+  };
+  try {
+    return await files.upload({ ...incoming, target }, { signal });
+  } catch (error) {
+    throw requested !== undefined && isStoreError(error) ? namingOnly(error, requested) : error;
+  }
 }
 
 /** Returns the folder of a sender. Throws `sender-required` unless the name is valid. */
