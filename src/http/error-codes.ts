@@ -520,8 +520,8 @@ const STORE_ERRORS: Readonly<
   },
   'disk-error': {
     meaning:
-      'The disk reported an error for the file or folder that the message names (`EIO`), or another program replaced a folder in `.holdall` with a file.',
-    action: 'Check the disk, and restore the file from a backup. Move the other file away.',
+      'The disk reported an error for the file or folder that the message names (`EIO`), or another program replaced a folder in `.holdall` with a file or a symbolic link.',
+    action: 'Check the disk, and restore the file from a backup. Move the other file or the link away.',
   },
   'upload-in-use': {
     // The status of tus for a locked upload: clients retry after it.

@@ -199,7 +199,7 @@ describe('A disk that recovers files and folders', () => {
 
   function openRecovery(): RecoveryFolder {
     return new RecoveryFolder(join(root, 'recovered'), {
-      root: { requireSame: async () => {} },
+      root: { makeOwnFolder: async (path) => void (await mkdir(path, { recursive: true })) },
       versions: join(root, 'versions'),
       log,
       newName: () => 'id',

@@ -14,7 +14,7 @@ import { createLister } from './list.ts';
 import { DiskUploads } from './pending-uploads.ts';
 import { DiskReader } from './read.ts';
 import type { DiskLog } from './recovery.ts';
-import { RESERVED_FOLDER } from './reserved-names.ts';
+import { RESERVED_FOLDER, UPLOADS_FOLDER } from './reserved-names.ts';
 import { Root, unusableRoot } from './root.ts';
 import { DiskSpace } from './space.ts';
 import { Staging } from './staging.ts';
@@ -82,12 +82,17 @@ export async function openDisk({
       'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/reference/access-file.md.';
     log.warn(message, { root: root.path });
   }
+  for (const name of ['trash', 'versions', 'recovered', 'moves', UPLOADS_FOLDER]) {
+    await root.requireOwnFolder(join(ownFolder, name)).catch((error: unknown) => {
+      log.error("One of Holdall's folders can't be used.", { folder: join(ownFolder, name), err: error });
+    });
+  }
   const list = createLister(root, log);
   const space = new DiskSpace(root.path);
   const reader = new DiskReader(root);
   const versionsFolder = versionsIn(ownFolder);
   const versions = new DiskVersions(root, temporary, versionsFolder);
-  const expiry = new VersionExpiry(versions, temporary, versionsFolder);
+  const expiry = new VersionExpiry(root, versions, temporary, versionsFolder);
   const staging = new Staging(root, temporary);
   const writer = new DiskWriter({ root, temporary, staging, versions });
   const uploads = new DiskUploads({ root, temporary, staging, writer, ownFolder });

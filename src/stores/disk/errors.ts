@@ -2,15 +2,12 @@ import { isDiskFull, quoted, StoreError, systemErrorCode } from '../../model/err
 import { type FilePath, type FolderPath, ROOT } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 import { otherFileSystem } from './mount-points.ts';
-import { RESERVED_FOLDER } from './reserved-names.ts';
 
 /**
  * Converts a file system error to a `StoreError` about `path`. Returns other errors unchanged: bugs.
  */
 export function toStoreError(error: unknown, path: FilePath | FolderPath): unknown {
   if (isDiskFull(error)) return new StoreError('store-full', 'The disk is full.', { cause: error, retryAfter: 60 });
-  const replaced = systemErrorCode(error) === 'ENOTDIR' ? ownFolderIn(error) : undefined;
-  if (replaced !== undefined) return ownFolderReplaced(replaced, error);
   switch (systemErrorCode(error)) {
     case 'ENOENT':
     // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
@@ -64,21 +61,6 @@ function denied(path: FilePath | FolderPath, cause: unknown): StoreError {
 
 function diskError(path: FilePath | FolderPath, cause: unknown): StoreError {
   const message = `The disk reported an error for ${named(path)}. Check the disk.`;
-  return new StoreError('disk-error', message, { cause });
-}
-
-/** Returns the folder of Holdall whose path an error of the operating system has; undefined for any other path. */
-function ownFolderIn(error: unknown): string | undefined {
-  const { path, dest } = error as NodeJS.ErrnoException & { readonly dest?: unknown };
-  for (const names of [path, dest].map((each) => String(each).split('/'))) {
-    const position = names.indexOf(RESERVED_FOLDER);
-    if (position !== -1) return names.slice(position, position + 2).join('/');
-  }
-  return undefined;
-}
-
-function ownFolderReplaced(folder: string, cause: unknown): StoreError {
-  const message = `Another program replaced Holdall's folder ${quoted(folder)}, or a folder in it, with a file. Move that file away.`;
   return new StoreError('disk-error', message, { cause });
 }
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { isDiskFull } from '../../model/error.ts';
 import { foldingNames, type NameComparison, UNKNOWN_NAMES } from '../../model/name-comparison.ts';
 import { makeDurableFolder } from '../../system.ts';
+import { requireOwnFolder } from './own-folders.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 
 /**
@@ -58,13 +59,7 @@ const TEMPORARY = [RESERVED_FOLDER, 'temporary'] as const;
  * full disks. Throws if Holdall's own folder can't be created.
  */
 export async function probeNames(root: string): Promise<NameComparison> {
-  const ownFolder = join(root, RESERVED_FOLDER);
-  const present = await lstat(ownFolder).catch(() => undefined);
-  if (present && !present.isDirectory()) {
-    throw new Error(
-      `${ownFolder} is not a folder. Holdall keeps its own files in a folder of this name. Rename the file.`,
-    );
-  }
+  await requireOwnFolder(root, join(root, ...TEMPORARY));
   const name = `names-${randomUUID()}`;
   const inFolder = (...spelling: readonly string[]) => join(root, ...spelling);
   const probe = inFolder(...TEMPORARY, `${name}\u00e9`);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, rm, rmdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, open, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
+import { requireOwnFolder } from './own-folders.ts';
 
 /** Milliseconds after which an interrupted move is not completed when it is requested again. */
 const ORPHANED_AFTER_MS = 60 * 60 * 1000;
@@ -26,6 +27,7 @@ export class MoveRecords {
     const create = async () => {
       await using _record = await open(this.#pathOf(move), 'wx', 0o600);
     };
+    await requireOwnFolder(dirname(dirname(this.#folder)), this.#folder);
     for (;;) {
       try {
         await create();
@@ -48,8 +50,8 @@ export class MoveRecords {
 
   /** Removes the records if no move has begun for an hour. */
   async removeOrphans(): Promise<void> {
-    const found = await stat(this.#folder).catch(() => undefined);
-    if (found && Date.now() - found.mtimeMs > ORPHANED_AFTER_MS)
+    const found = await lstat(this.#folder).catch(() => undefined);
+    if (found?.isDirectory() && Date.now() - found.mtimeMs > ORPHANED_AFTER_MS)
       await rm(this.#folder, { recursive: true, force: true });
   }
 

@@ -56,6 +56,7 @@ export class DiskUploads {
     await this.#writer.requireWritable(file, condition);
     try {
       await this.#root.requireSame();
+      await this.#root.requireOwnFolder(this.#folder);
       await this.#temporary.withoutDefaultAcl();
       const created = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       if (created !== undefined) await this.#root.syncOwnFolder(dirname(this.#folder));
@@ -86,6 +87,7 @@ export class DiskUploads {
 
   /** Fulfils the contract of `Store.openUpload`. */
   async open(id: string): Promise<PendingUpload> {
+    await this.#root.requireOwnFolder(this.#folder);
     const path = await this.#contentOf(id);
     const { size } = await this.#withFile(path, id, (fd) => this.#root.system.sync.statOpen(fd));
     return {
@@ -106,6 +108,7 @@ export class DiskUploads {
   /** Fulfils the contract of `Store.removeUploads`. */
   async removeOrphaned({ before, isOrphaned, signal }: OrphanedUploads & Cancellable): Promise<number> {
     let count = 0;
+    await this.#root.requireOwnFolder(this.#folder);
     for (const id of (await ifPresent(readdir(this.#folder))) ?? []) {
       signal?.throwIfAborted();
       if (!ID.test(id)) continue;

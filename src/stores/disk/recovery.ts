@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
 import { newKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
-import { makeDurableFolder } from '../../system.ts';
 import { openDirHandle } from './folder.ts';
 import type { Root } from './root.ts';
 import { formatVersionName, historyOf } from './version-names.ts';
@@ -16,7 +15,7 @@ export interface DiskLog {
 }
 
 export interface RecoveryFolderOptions {
-  readonly root: Pick<Root, 'requireSame'>;
+  readonly root: Pick<Root, 'makeOwnFolder'>;
   /** Absolute path of the folder with the versions of replaced files. */
   readonly versions: string;
   readonly log: DiskLog;
@@ -40,9 +39,8 @@ export class RecoveryFolder {
 
   /** Returns a new path with the last segment `name`, in a new folder. */
   async reserve(name: string): Promise<string> {
-    await this.#options.root.requireSame();
     const folder = join(this.path, this.#options.newName());
-    await makeDurableFolder(folder, 0o700);
+    await this.#options.root.makeOwnFolder(folder);
     return join(folder, name);
   }
 
@@ -115,7 +113,7 @@ export class RecoveryFolder {
     if (!newer) return false;
     if (!newer.isFile()) throw new Error(`${String(target)} is not a regular file.`);
     const history = historyOf(this.#options.versions, path.replace(/\/$/, '') as FilePath);
-    await makeDurableFolder(history, 0o700);
+    await this.#options.root.makeOwnFolder(history);
     const version = join(history, formatVersionName(newKeptId(), undefined));
     await rename(moved, version);
     if (await isPresent(target)) return true;
@@ -167,7 +165,12 @@ export class RecoveryFolder {
    */
   async reportOrphans(isOrphaned: (name: string) => Promise<boolean>): Promise<void> {
     let items = 0;
-    for (const name of await readdir(this.path).catch(ignoreMissing)) {
+    // The folder can have been replaced by a link.
+    const isFolder = await lstat(this.path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    for (const name of isFolder ? await readdir(this.path).catch(ignoreMissing) : []) {
       if (await isOrphaned(name)) items += await countUnlessEmpty(join(this.path, name));
     }
     if (items === 0) return;

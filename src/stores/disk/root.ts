@@ -20,6 +20,7 @@ import { createLikelyCached, type LikelyCached, type MaybePromise } from './bloc
 import { hasLongSegment, segmentTooLong, toStoreError } from './errors.ts';
 import { isLocalFileSystem, mayHaveAliases, probeNames, updatesTimesOfMappedWrites } from './file-system.ts';
 import { asFolder, createFolderSync, type Folder, isAt, type SyncFolder } from './folder.ts';
+import { requireOwnFolder } from './own-folders.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { hasStagingName, isReservedName, possibleAliases, RESERVED_FOLDER } from './reserved-names.ts';
 import { createSystem, type System } from './sync-syscalls.ts';
@@ -259,6 +260,21 @@ export class Root {
     }
   }
 
+  /**
+   * Throws `disk-error` if a folder of Holdall's own was replaced with anything else, which would be written to or followed.
+   * `absolute` is its path.
+   */
+  async requireOwnFolder(absolute: string): Promise<void> {
+    await requireOwnFolder(this.path, absolute, this.system.sync.find);
+  }
+
+  /** Creates a folder of Holdall's own durably if it is missing. Throws the errors of `requireOwnFolder`. */
+  async makeOwnFolder(absolute: string): Promise<void> {
+    await this.requireSame();
+    await this.requireOwnFolder(absolute);
+    await makeDurableFolder(absolute, 0o700);
+  }
+
   /** Makes earlier changes to the names in a folder of Holdall's own durable. `absolute` is its path. */
   async syncOwnFolder(absolute: string): Promise<void> {
     const { sync } = this.system;
@@ -451,7 +467,8 @@ export function unusableRoot(folder: string, error: unknown): StoreError {
   const known = toStoreError(error, ROOT);
   const reason = isStoreError(known, 'unavailable') || isStoreError(known, 'denied') ? known : error;
   const text = reason instanceof Error ? reason.message : String(reason);
-  // A later start can succeed on a disk that is full or busy now.
-  const code = isStoreError(known, 'unavailable') ? known.code : 'denied';
+  // A later start can succeed on a disk that is full or busy now, but not while one of Holdall's folders is replaced.
+  const isReplaced = isStoreError(error) && error.code === 'disk-error';
+  const code = isStoreError(known, 'unavailable') && !isReplaced ? known.code : 'denied';
   return new StoreError(code, `DISK_ROOT ${folder} can't be used: ${text}`, { cause: reason });
 }

@@ -3,7 +3,6 @@ import { lstat, readdir, readFile, readlink, rename, rm, stat, utimes, writeFile
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { isDiskFull, systemErrorCode } from '../../model/error.ts';
-import { makeDurableFolder } from '../../system.ts';
 import { DEFAULT_ACL, removeAttribute } from './extended-attributes.ts';
 import { MoveRecords } from './move-records.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
@@ -65,22 +64,20 @@ const ABANDONED_AFTER_MS = 60 * 60 * 1000;
  */
 export async function openTemporary(
   ownFolder: string,
-  root: Pick<Root, 'system' | 'requireSame'>,
+  root: Pick<Root, 'system' | 'requireSame' | 'requireOwnFolder' | 'makeOwnFolder'>,
   log: DiskLog,
 ): Promise<Temporary> {
   const parent = join(ownFolder, 'temporary');
   const recovered = join(ownFolder, 'recovered');
   const scope = await processScope();
   const folder = join(parent, ownedName(scope));
-  const make = async () => {
-    await root.requireSame();
-    await makeDurableFolder(folder, 0o700);
-  };
+  const make = () => root.makeOwnFolder(folder);
   // A full disk must not stop the start, after which deletes free space.
-  await makeDurableFolder(parent, 0o700).catch(ignoreFullDisk);
+  await root.makeOwnFolder(parent).catch(ignoreFullDisk);
   const moves = new MoveRecords(join(ownFolder, 'moves'));
   const sweepAbandoned = async () => {
-    await sweep(parent, { scope, recovered, log });
+    await root.requireOwnFolder(parent);
+    await sweep(parent, { root, scope, recovered, log });
     await moves.removeOrphans();
   };
   await sweepAbandoned();
@@ -111,6 +108,11 @@ export async function openTemporary(
     }
   };
   const withoutDefaultAcl = () => (withoutAcls ??= removeDefaultAcls());
+
+  const removeOwn = async () => {
+    await root.requireOwnFolder(folder);
+    await removeItem(folder);
+  };
 
   return {
     recovery,
@@ -145,6 +147,7 @@ export async function openTemporary(
     },
     async create() {
       await withoutDefaultAcl();
+      await root.requireOwnFolder(folder);
       const path = join(folder, randomUUID());
       try {
         return { path, fd: await root.system.sync.create(path) };
@@ -167,7 +170,10 @@ export async function openTemporary(
     },
     async close() {
       for (const timer of timers) clearTimeout(timer);
-      await removeItem(folder);
+      // What is not removed is removed by a later sweep, except if another program replaced the folder.
+      await removeOwn().catch((error: unknown) =>
+        log.warn('The temporary files of this process could not be removed.', { folder, err: error }),
+      );
     },
   };
 }
@@ -185,29 +191,37 @@ async function processScope(): Promise<string> {
 const ownedName = (scope: string): string => `${scope}~${process.pid}~${randomUUID()}`;
 
 interface SweepOptions {
+  readonly root: Pick<Root, 'makeOwnFolder'>;
   readonly scope: string;
   /** Absolute path of the recovery folder. */
   readonly recovered: string;
   readonly log: DiskLog;
 }
 
-async function sweep(parent: string, { scope, recovered, log }: SweepOptions): Promise<void> {
+async function sweep(parent: string, { root, scope, recovered, log }: SweepOptions): Promise<void> {
   for (const name of await readdir(parent).catch(ignoreMissing)) {
     if (!(await isAbandoned(parent, name, scope))) continue;
-    await preserveMoved(join(parent, name), join(recovered, name), log);
-    await removeHidden(join(parent, name), log);
-    await removeItem(join(parent, name)).catch((error: unknown) =>
-      log.error('A folder of temporary files could not be removed.', { folder: join(parent, name), err: error }),
-    );
+    const folder = join(parent, name);
+    try {
+      await preserveMoved(folder, join(recovered, name), { root, log });
+      await removeHidden(folder, log);
+      await removeItem(folder);
+    } catch (error) {
+      log.error('A folder of temporary files could not be removed.', { folder, err: error });
+    }
   }
 }
 
 /** Moves files that were moved away from their path to the recovery folder, unless their content has another name. */
-async function preserveMoved(folder: string, recovered: string, log: DiskLog): Promise<void> {
+async function preserveMoved(
+  folder: string,
+  recovered: string,
+  { root, log }: Pick<SweepOptions, 'root' | 'log'>,
+): Promise<void> {
   for (const name of await readdir(folder).catch(ignoreMissing)) {
     const stats = name.startsWith(MOVED_PREFIX) && (await lstat(join(folder, name)).catch(() => undefined));
     if (!stats || !stats.isFile() || stats.nlink > 1) continue;
-    await makeDurableFolder(recovered, 0o700);
+    await root.makeOwnFolder(recovered);
     try {
       await rename(join(folder, name), join(recovered, name));
     } catch (error) {

@@ -78,6 +78,7 @@ export class TrashRecords {
   }
 
   async #readNames(): Promise<TrashNames> {
+    await this.#root.requireOwnFolder(this.#folder);
     const names = await readdir(this.#folder).catch(async (error: unknown) => {
       if (systemErrorCode(error) !== 'ENOENT') throw toStoreError(error, ROOT);
       // The folder is missing until the first delete. On an unmounted disk it must not look empty.

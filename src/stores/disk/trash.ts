@@ -9,7 +9,6 @@ import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Reporting, TrashedItem, TrashListing, TrashPageOptions } from '../../model/store.ts';
 import { notInTrash } from '../../model/store-errors.ts';
-import { makeDurableFolder } from '../../system.ts';
 import { formatRecord } from '../trash-record.ts';
 import { renameTemporaryToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
@@ -83,6 +82,7 @@ export class DiskTrash {
   ): Promise<TrashedItem> {
     if ((await parent.stats()).dev !== this.#root.device) throw trashOnOtherFileSystem(path);
     if (isFolder(path)) await requireNoMounts(this.#root.absolute(path), path);
+    await this.#root.requireOwnFolder(this.#folder);
     const deletedAt = new Date(recordingTime());
     const id = await this.#reserve(wanted, formatRecord({ path, deletedAt, user }));
     const [source, content] = [parent.at(nameOf(path)), this.#contentOf(id)];
@@ -138,6 +138,7 @@ export class DiskTrash {
   }
 
   async find(id: KeptId): Promise<StoredItem> {
+    await this.#root.requireOwnFolder(this.#folder);
     const found = timeOfKeptId(id) && (await this.#load(id));
     if (!found) throw notInTrash(id);
     return found;
@@ -261,8 +262,7 @@ export class DiskTrash {
     try {
       await write().catch(async (error: unknown) => {
         if (systemErrorCode(error) !== 'ENOENT') throw error;
-        await this.#root.requireSame();
-        await makeDurableFolder(this.#folder, 0o700);
+        await this.#root.makeOwnFolder(this.#folder);
         await write();
       });
     } catch (error) {

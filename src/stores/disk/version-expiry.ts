@@ -2,11 +2,12 @@ import { lstat, opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { type BoundedItem, ownerOf, SizeBound } from '../../files/size-bound.ts';
 import { isExpired } from '../../model/clock.ts';
-import { StoreError, systemErrorCode } from '../../model/error.ts';
+import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, ROOT } from '../../model/path.ts';
 import type { Cancellable, ExpiredVersions } from '../../model/store.ts';
 import { syncNames } from '../../system.ts';
 import { toStoreError } from './errors.ts';
+import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { removeTree } from './trees.ts';
 import { fileOfHistory, historyOf, mirrorOf, parseClaimName, parseVersionName } from './version-names.ts';
@@ -23,12 +24,14 @@ const READ_BUFFER_NAMES = 512;
 
 /** Removes versions of any number of files. */
 export class VersionExpiry {
+  readonly #root: Root;
   readonly #versions: DiskVersions;
   readonly #temporary: Temporary;
   readonly #folder: string;
 
   /** `folder` is the absolute path of the folder with all versions. */
-  constructor(versions: DiskVersions, temporary: Temporary, folder: string) {
+  constructor(root: Root, versions: DiskVersions, temporary: Temporary, folder: string) {
+    this.#root = root;
     this.#versions = versions;
     this.#temporary = temporary;
     this.#folder = folder;
@@ -37,10 +40,15 @@ export class VersionExpiry {
   /** Fulfils the contract of `Store.purgeVersions`. */
   async purge(path: FilePath | FolderPath, { before, signal }: { before?: Date } & Cancellable): Promise<void> {
     const folder = isFolder(path) ? mirrorOf(this.#folder, path) : historyOf(this.#folder, path);
-    if (before === undefined) return this.#removeFolder(folder, path);
-    await this.#visit(folder, { signal }, async (version) => {
-      if (version.time < before) await unlink(version.path).catch(ignoreMissing);
-    });
+    try {
+      if (!(await this.#hasFolder(folder))) return;
+      if (before === undefined) return await this.#removeFolder(folder, path);
+      await this.#visit(folder, { signal }, async (version) => {
+        if (version.time < before) await unlink(version.path).catch(ignoreMissing);
+      });
+    } catch (error) {
+      throw toStoreError(error, path);
+    }
   }
 
   /** Fulfils the contract of `Store.expireVersions`. */
@@ -49,6 +57,7 @@ export class VersionExpiry {
     maxBytes,
     signal,
   }: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions> {
+    await this.#root.requireOwnFolder(this.#folder);
     const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
     if (bound) {
       do {
@@ -78,6 +87,17 @@ export class VersionExpiry {
       result.bytes -= version.size;
     }
     return result;
+  }
+
+  /** Returns whether a folder exists. A file or link that replaced it, or one above it, contains no versions. */
+  async #hasFolder(folder: string): Promise<boolean> {
+    try {
+      await this.#root.requireOwnFolder(folder);
+      return (await lstat(folder).catch(ignoreMissing)) !== undefined;
+    } catch (error) {
+      if (isStoreError(error) && error.code === 'disk-error') return false;
+      throw error;
+    }
   }
 
   /**

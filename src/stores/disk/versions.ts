@@ -9,7 +9,6 @@ import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
 import type { FileVersion, Keep, VersionListing } from '../../model/store.ts';
 import { requireCondition, versionNotFound } from '../../model/store-errors.ts';
-import { makeDurableFolder } from '../../system.ts';
 import { findFile } from './atomic-rename.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, dateOf, entryOf } from './metadata.ts';
@@ -179,6 +178,7 @@ export class DiskVersions {
   /** Returns the names in the folder of a file's versions. */
   async #namesIn(file: FilePath): Promise<readonly string[]> {
     const history = historyOf(this.#versions, file);
+    await this.#root.requireOwnFolder(history);
     const read = () => readdir(history).catch((error: unknown) => this.#emptyIfMissing(error));
     const names = await read();
     if (!names.some((name) => parseClaimName(name) !== undefined)) return names;
@@ -204,6 +204,7 @@ export class DiskVersions {
     keep: Keep | undefined,
   ): Promise<string | undefined> {
     const history = historyOf(this.#versions, file);
+    await this.#root.requireOwnFolder(history);
     const path = join(history, formatClaimName(present.ino));
     const isPresent = async () => (await folder.find(nameOf(file)))?.ino === present.ino;
     const deadline = performance.now() + MAX_REPLACE_DURATION_MS;
@@ -273,8 +274,7 @@ export class DiskVersions {
   }
 
   async #makeHistory(file: FilePath): Promise<void> {
-    await this.#root.requireSame();
-    await makeDurableFolder(historyOf(this.#versions, file), 0o700);
+    await this.#root.makeOwnFolder(historyOf(this.#versions, file));
   }
 }
 
