@@ -29,7 +29,7 @@ export function stepsFor(targets: readonly StoredChange[]): readonly Step[] {
   const [first, second] = targets;
   // The undo of a move that had replaced something: one move that replaces it again keeps it again.
   const isUndoneMove = first?.from !== undefined && second?.path === first.from;
-  if (isUndoneMove) return [move(first, first.from, { replace: true })];
+  if (isUndoneMove) return [moveOver(first, second)];
   return targets.toReversed().flatMap(stepsForOne);
 }
 
@@ -148,6 +148,29 @@ const move = (change: StoredChange, to: Path, { replace } = { replace: false }):
       ? files.moveFolder(path, to as FolderPath, moving)
       : files.moveFile(path, to as FilePath, moving);
   });
+
+/** Redoes a move that replaces what `restored`, the second step of its undo, has restored. */
+function moveOver(change: StoredChange, restored: StoredChange): Step {
+  const { check, run } = move(change, restored.path, { replace: true });
+  return {
+    check,
+    async run(context) {
+      await requireUnchanged(restored, context);
+      await run(context);
+    },
+  };
+}
+
+/** Throws if another program has changed the item at the path of a change, unless it has removed the item. */
+async function requireUnchanged(change: StoredChange, context: StepContext): Promise<void> {
+  await requireSameItem(change, context);
+  const { files, options, aftermath } = context;
+  const { path } = change;
+  const etag = aftermath.etagOf(change);
+  if (isFolder(path) || etag === undefined) return;
+  const file = await undefinedIfNotFound(files.stat(path, options));
+  if (file && file.etag !== etag) throw changedSince('file');
+}
 
 const trashFolder = (change: StoredChange): Step =>
   single(async (context) => {

@@ -411,6 +411,35 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       });
     }
 
+    it('does not redo a move over a file that another program has changed since the undo', async () => {
+      const { files, change, undo, upload, store } = undoable;
+      await upload('d/a', 'one');
+      await upload('d/b', 'three');
+      const moved = await change(() => files.moveFile(FILE, OTHER, { replace: true }));
+      const undone = await undo(moved);
+      await plant(store, { 'd/b': 'by another program' });
+      const found = await undoable.tree();
+      await assert.rejects(undo(undone), failsWith('not-undoable', /has changed since/));
+      assert.deepEqual(await undoable.tree(), found);
+      await store.remove(OTHER);
+      await undo(undone);
+      assert.deepEqual(await undoable.contents(), { 'd/b': 'one' });
+    });
+
+    it('does not redo a move over a folder that another program has replaced since the undo', async (t) => {
+      const { files, change, undo, upload, store, tree } = undoable;
+      if (!store.identify) return t.skip('The items of this store have no identity.');
+      await upload('f/a', 'one');
+      await upload('g/b', 'three');
+      const moved = await change(() => files.moveFolder(FOLDER, TARGET, { replace: true }));
+      const undone = await undo(moved);
+      await store.moveFolder?.(TARGET, parseFolder('elsewhere'), { replace: false });
+      await plant(store, { 'g/': null, 'g/other': 'by another program' });
+      const found = await tree();
+      await assert.rejects(undo(undone), failsWith('not-undoable', /has changed since/));
+      assert.deepEqual(await tree(), found);
+    });
+
     for (const [name, { from, path, before, change }] of Object.entries(INTERRUPTED_MOVES)) {
       it(`completes the undo of ${name} whose first step was not recorded, and its own undo redoes it`, async (t) => {
         const { store, tree, undo } = undoable;
