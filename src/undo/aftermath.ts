@@ -100,8 +100,10 @@ function follow(targets: readonly StoredChange[], rows: readonly StoredChange[])
     idInTrashOf: (target: StoredChange) => find(target)?.putAway.idInTrash,
     leftoversIn(folder: FolderPath) {
       const isNew = ({ type, path }: StoredChange) => type === 'folder.created' && isWithin(path, folder);
-      if (rows.some((row) => isNew(row) && !isNeutral(row))) return undefined;
-      const affected = rows.filter(({ isExternal }) => !isExternal).flatMap(({ path, from }) => [path, from ?? path]);
+      // The rows of a redone change begin with the undo that it reverses.
+      const since = rows.filter(({ sequence }) => sequence > oldest);
+      if (since.some((row) => isNew(row) && !isNeutral(row))) return undefined;
+      const affected = since.filter(({ isExternal }) => !isExternal).flatMap(({ path, from }) => [path, from ?? path]);
       const leftovers = new Set(ancestorsOf(affected));
       return (each: FolderPath) => leftovers.has(each);
     },

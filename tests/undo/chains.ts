@@ -10,11 +10,11 @@ const CHANGES_PER_CHAIN = 20;
 const FILES = ['a', 'b', 'f/a', 'f/b', 'g/a', 'h/x/a'].map(parseFile);
 const FOLDERS = ['f', 'g', 'h', 'h/x'].map(parseFolder);
 
-/** Tests that any chain of changes can be undone in reverse order, and redone. Each seed is another chain. */
+/** Tests that any chain of changes can be undone in reverse order, redone, and undone again. Each seed is another chain. */
 export function testUndoChains(backend: Backend, seeds: readonly number[]): void {
   const { open } = shareWithinFile(backend);
   for (const seed of seeds) {
-    it(`reverses and redoes chain ${seed} of changes of all kinds on ${backend.name}`, async (t) => {
+    it(`reverses, redoes and reverses chain ${seed} of changes of all kinds on ${backend.name}`, async (t) => {
       const { store, close } = await open();
       try {
         await using undoable = await openUndoableFiles(store);
@@ -40,9 +40,14 @@ export function testUndoChains(backend: Backend, seeds: readonly number[]): void
           undos.unshift(await undoable.undo(ids[index - 1] ?? '').catch(failAt(`Undo of ${at(index)}`)));
           assert.deepEqual(await undoable.contents(), states[index - 1], `Undo of ${at(index)}`);
         }
+        const redone: string[] = [];
         for (const [index, id] of undos.entries()) {
-          await undoable.undo(id).catch(failAt(`Redo of ${at(index + 1)}`));
+          redone.push(await undoable.undo(id).catch(failAt(`Redo of ${at(index + 1)}`)));
           assert.deepEqual(await undoable.contents(), states[index + 1], `Redo of ${at(index + 1)}`);
+        }
+        for (let index = redone.length; index > 0; index--) {
+          await undoable.undo(redone[index - 1] ?? '').catch(failAt(`Second undo of ${at(index)}`));
+          assert.deepEqual(await undoable.contents(), states[index - 1], `Second undo of ${at(index)}`);
         }
       } finally {
         await close();

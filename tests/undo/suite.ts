@@ -440,6 +440,22 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await tree(), found);
     });
 
+    it('undoes a rename again after a redone chain that created the folder twice', async () => {
+      const { files, change, undo, upload } = undoable;
+      let ids = [
+        await change(() => files.createFolder(parseFolder('d/e'))),
+        await change(() => files.renameFolder(parseFolder('d/e'), 'z', { replace: false })),
+        await change(() => upload('d/e/c', '1')),
+      ];
+      // Undo all, redo all, undo all again.
+      for (let round = 0; round < 3; round++) {
+        const undos: string[] = [];
+        for (const id of ids.toReversed()) undos.push(await undo(id));
+        ids = undos;
+      }
+      assert.deepEqual(await undoable.contents(), {});
+    });
+
     for (const [name, { from, path, before, change }] of Object.entries(INTERRUPTED_MOVES)) {
       it(`completes the undo of ${name} whose first step was not recorded, and its own undo redoes it`, async (t) => {
         const { store, tree, undo } = undoable;
