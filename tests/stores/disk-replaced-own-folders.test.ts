@@ -74,6 +74,8 @@ describe("A file that replaced one of Holdall's folders on a disk", () => {
       namesFolder('temporary'),
     );
     assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'x' });
+    await assert.rejects(files.moveFile(file('f/a'), file('b'), { replace: false }), namesFolder('temporary'));
+    assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'x' });
     // A file without versions needs no temporary folder.
     await assert.rejects(files.deleteFolder(folder('f'), { permanent: true }), namesFolder('temporary'));
     await files.deleteFile(file('f/a'), { permanent: true });

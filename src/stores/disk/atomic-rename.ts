@@ -92,6 +92,8 @@ async function linkThenUnlink(
   options: RenameToNewOptions & { readonly source: string; readonly isRecorded: boolean },
 ): Promise<void> {
   const { temporary, sync, source } = options;
+  // Before the link: without a temporary folder, nothing must change.
+  const movedPath = await temporary.nameOfMoved();
   let isOurs = true;
   try {
     await link(from, to);
@@ -113,7 +115,6 @@ async function linkThenUnlink(
     const identity = await identityOf(name);
     return identity === source || identity === (await identityOf(to).catch(() => undefined));
   };
-  const movedPath = await temporary.nameOfMoved();
   try {
     if (!(await renameWithinDevice(from, movedPath))) {
       // On a file system that is mounted below the root, only other programs can replace the file before the removal.
