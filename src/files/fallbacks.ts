@@ -1,6 +1,6 @@
 import { concurrently } from '../concurrency/concurrently.ts';
 import { exists, isStoreError, undefinedIfNotFound } from '../model/error.ts';
-import { type FilePath, type FolderPath, MAX_KEY_BYTES, rebase, withoutSlash } from '../model/path.ts';
+import { type FilePath, type FolderPath, MAX_KEY_BYTES, ROOT, rebase, withoutSlash } from '../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Keeping, Moving, Replacing, Store } from '../model/store.ts';
 import { alreadyExists, inconsistentStore, versionReplaced } from '../model/store-errors.ts';
 import type { ItemTree, Removal } from './item-tree.ts';
@@ -209,5 +209,17 @@ export class FallbackTree implements ItemTree<EntryItem> {
     } catch (error) {
       if (!isStoreError(error, 'not-found') && !isStoreError(error, 'already-exists')) throw error;
     }
+  }
+}
+
+/** Returns whether a folder exists, by `Store.hasFolder` or a listing. */
+export async function folderExists(store: Store, folder: FolderPath, options: Cancellable = {}): Promise<boolean> {
+  if (folder === ROOT) return true;
+  if (store.hasFolder) return store.hasFolder(folder, options);
+  try {
+    return await exists(store.list(folder, { ...options, limit: 1 }));
+  } catch (error) {
+    if (isStoreError(error, 'wrong-kind')) return false;
+    throw error;
   }
 }

@@ -29,7 +29,7 @@ import {
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
 import { type FolderFilter, removeEmptyChildren, removeEmptyTree } from './empty-trees.ts';
-import { copyFile, maxPathBytesOf, moveFile } from './fallbacks.ts';
+import { copyFile, folderExists, maxPathBytesOf, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
 import { requireFewNewFolders } from './new-folders.ts';
@@ -244,17 +244,6 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     isSizeCertain: (file) => store.isSizeCertain?.(file) ?? true,
     maxPathBytes: () => maxPathBytes,
   };
-}
-
-async function folderExists(store: Store, folder: FolderPath, options: Cancellable = {}): Promise<boolean> {
-  if (folder === ROOT) return true;
-  if (store.hasFolder) return store.hasFolder(folder, options);
-  try {
-    return await exists(store.list(folder, { ...options, limit: 1 }));
-  } catch (error) {
-    if (isStoreError(error, 'wrong-kind')) return false;
-    throw error;
-  }
 }
 
 /** Returns an upload that fails before its content is stored if its destination needs too many new folders. */

@@ -11,7 +11,7 @@ import {
   ROOT,
 } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
-import { maxPathBytesOf } from './fallbacks.ts';
+import { folderExists, maxPathBytesOf } from './fallbacks.ts';
 
 /**
  * Calls `create` with `wanted`, and then with numbered names, until one is free. `create` must not replace anything.
@@ -35,8 +35,8 @@ export async function withFreeName<Path extends FilePath | FolderPath, Result>(
 }
 
 /**
- * Returns the wanted path, with a number after each name of a folder that is the name of a file or locked, so that an upload
- * reveals no file and no folder by an error. Both paths are relative to `root`. Throws `path-too-long` unless each name has space for a number,
+ * Returns the wanted path, with a number after each name of a folder that is the name of a file or taken otherwise, so that an
+ * upload reveals no file and no folder by an error. Both paths are relative to `root`. Throws `path-too-long` unless each name has space for a number,
  * whether or not it needs one.
  */
 export async function withFreeFolders(
@@ -44,11 +44,12 @@ export async function withFreeFolders(
   {
     root,
     wanted,
-    isLocked,
+    isTaken,
   }: {
     readonly root: FolderPath;
     readonly wanted: FilePath;
-    readonly isLocked: (folder: FolderPath) => Promise<boolean>;
+    /** Returns whether a folder can't be used although no file has its name. */
+    readonly isTaken: (folder: FolderPath) => Promise<boolean>;
   },
 ): Promise<FilePath> {
   const names = wanted.split('/');
@@ -61,21 +62,27 @@ export async function withFreeFolders(
     for (const folder of numberedPaths(childFolder(free, name), maxPathBytes)) {
       free = folder;
       const file = (root + childFile(parentOf(folder), nameOf(folder))) as FilePath;
-      if (!(await exists(files.stat(file))) && !(await isLocked((root + folder) as FolderPath))) break;
+      if (!(await exists(files.stat(file))) && !(await isTaken((root + folder) as FolderPath))) break;
     }
   }
   return childFile(free, nameOf(wanted));
 }
 
-/** Returns whether an error means that the last name of `path` is taken, and not the name of a parent folder. */
+/**
+ * Returns whether an error means that the last name of `path` is taken, and not the name of a parent folder. Listings omit what
+ * is neither a file nor a folder, such as a symbolic link: then only the parent folder tells.
+ */
 async function isNameTaken(store: Store, path: FilePath | FolderPath, error: unknown): Promise<boolean> {
   if (isStoreError(error, 'already-exists') || isStoreError(error, 'condition-failed')) return true;
   if (!isStoreError(error, 'wrong-kind')) return false;
   const entryOfOtherKind = isFolder(path)
-    ? store.stat(childFile(parentOf(path), nameOf(path)))
-    : store.list(`${path}/` as FolderPath, { limit: 1 });
-  return exists(entryOfOtherKind).catch((failure: unknown) => {
+    ? exists(store.stat(childFile(parentOf(path), nameOf(path))))
+    : folderExists(store, `${path}/` as FolderPath);
+  const isOther = await entryOfOtherKind.catch((failure: unknown) => {
     if (isStoreError(failure, 'wrong-kind')) return false;
+    // The store does not let the service read a folder that exists.
+    if (isStoreError(failure, 'denied')) return true;
     throw failure;
   });
+  return isOther || folderExists(store, parentOf(path));
 }

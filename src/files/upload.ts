@@ -29,6 +29,11 @@ export interface UploadTarget {
    * only after the content.
    */
   readonly rename?: boolean;
+  /**
+   * Called if the upload can't be committed, with the error. Resolves to true to call the function that found this target
+   * again. Only for such a target.
+   */
+  readonly retry?: (error: unknown) => Promise<boolean>;
 }
 
 /** A file that a client uploads. `declaredType` is the media type that the client sent. */
@@ -122,10 +127,16 @@ async function stageAndCommit(
     : spool(store, body, options));
   try {
     await atEnd?.();
-    const { path, condition, rename = false } = await target();
-    const type = mediaTypeOfUpload(declaredType, nameOf(path));
-    const commit = (to: FilePath) => staged.commit(to, { type, modified }, { condition, keep, onOutcome });
-    return await (rename ? withFreeName(store, path, commit) : commit(path));
+    for (;;) {
+      const { path, condition, rename = false, retry } = await target();
+      const type = mediaTypeOfUpload(declaredType, nameOf(path));
+      const commit = (to: FilePath) => staged.commit(to, { type, modified }, { condition, keep, onOutcome });
+      try {
+        return await (rename ? withFreeName(store, path, commit) : commit(path));
+      } catch (error) {
+        if (!(await retry?.(error))) throw error;
+      }
+    }
   } finally {
     await staged.abort();
   }

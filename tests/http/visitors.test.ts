@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, symlink, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PERMISSIONS } from '../../src/access/policy.ts';
+import { StoreError } from '../../src/model/error.ts';
+import type { Store } from '../../src/model/store.ts';
+import { kindConflict } from '../../src/model/store-errors.ts';
+import { openDisk } from '../../src/stores/disk/disk.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { disk } from '../contract/backend.ts';
+import { silentLog } from '../contract/bytes.ts';
 import { begin, beginUpload, type Call, type HttpResponse, jsonOf, send, within } from './client.ts';
 
 const ALL = grant('', PERMISSIONS);
@@ -22,12 +30,48 @@ const parts = (name: string, fields: Readonly<Record<string, string>> = {}, valu
   { name: 'file', filename: name, value },
 ];
 
+/** Refuses to open `p/s/refused/`, and to change `p/s/read-only/`, which exists, as the system does for a user other than root. */
+function refusing(store: Store): Store {
+  const denied = () => new StoreError('denied', 'The operating system denied access.');
+  return {
+    ...store,
+    hasFolder: async (path, options) => {
+      if (path === 'p/s/refused/') throw denied();
+      return path === 'p/s/read-only/' || (await store.hasFolder?.(path, options)) === true;
+    },
+    stat: async (path, options) => {
+      if (path.startsWith('p/s/refused/')) throw denied();
+      return store.stat(path, options);
+    },
+    stage: async (...args) => {
+      const staged = (await store.stage?.(...args)) ?? assert.fail('The store can stage.');
+      return {
+        commit: async (path, ...rest) => {
+          if (path === 'p/s/refused') throw kindConflict(path);
+          if (/^p\/s\/(refused|read-only)\//.test(path)) throw denied();
+          return staged.commit(path, ...rest);
+        },
+        abort: () => staged.abort(),
+      };
+    },
+  };
+}
+
 describe('A visitor of a share link', () => {
   let service: GuardedService;
+  let root: string;
   before(async () => {
-    service = await startGuardedService(disk, { hasJobs: true });
+    root = await mkdtemp(join(tmpdir(), 'holdall-test-visitors-'));
+    const open = async () => {
+      const { store } = await openDisk({ root, log: silentLog });
+      return { store, streamsLargeFiles: true, close: async () => store.close?.() };
+    };
+    service = await startGuardedService({ ...disk, open }, { hasJobs: true, wrap: refusing });
   });
-  after(() => service.stop());
+  after(async () => {
+    await service.stop();
+    await rm(root, { recursive: true });
+  });
   beforeEach(async () => {
     service.grant(ALL);
     await service.plant(FILES);
@@ -340,6 +384,31 @@ describe('A visitor of a share link', () => {
       }
       const { uploads } = await plain.admin();
       assert.equal(uploads, 0);
+    });
+
+    it('gets the same responses for the names of symbolic links, and of folders that the store does not let it use', async () => {
+      const link = await request();
+      const statuses = async (name: string) => {
+        const put = await link.get(`/file/${name}`, {}, { method: 'PUT', body: 'new' });
+        const below = await link.get(`/file/${name}/x/y`, {}, { method: 'PUT', body: 'new' });
+        const sent = [put, below, await link.upload('f', { prefix: `${name}/` })];
+        return sent.map(({ status, body }) => `${status} ${body.toString().replaceAll(name, 'NAME')}`);
+      };
+      const free = await statuses('free');
+      assert.ok(
+        free.every((each) => /^20[01] /.test(each)),
+        String(free),
+      );
+      await symlink('/etc', join(root, 'p/s/linked'));
+      await symlink('nowhere', join(root, 'p/s/dangling'));
+      try {
+        for (const name of ['linked', 'dangling', 'refused', 'read-only'])
+          assert.deepEqual(await statuses(name), free, name);
+      } finally {
+        for (const name of ['linked', 'dangling']) await unlink(join(root, 'p/s', name));
+      }
+      assert.equal((await service.contents())['p/s/linked (2)/x/y'], undefined);
+      assert.equal((await service.contents())['p/s/linked (3)/x/y'], 'new');
     });
 
     it('puts files into the folder of the sender, and needs the name', async () => {

@@ -12,7 +12,7 @@ import type { RecordedChange } from '../../files/recorded-files.ts';
 import { relativeError, SharedFiles } from '../../files/shared-files.ts';
 import { inactiveReasonOf, type Link, type LinkPermission, permissionsOf, usesLeft } from '../../links/link.ts';
 import { isStoreError } from '../../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, nameOf, parentOf } from '../../model/path.ts';
+import { type FilePath, type FolderPath, foldersOf, isFolder, nameOf, parentOf } from '../../model/path.ts';
 import type { DownloadGrant } from '../../model/url-signer.ts';
 import { HttpError } from '../errors.ts';
 import { unknownRoute } from '../failures.ts';
@@ -136,10 +136,10 @@ export class LinkRequestAccess implements RequestAccess {
   }
 
   /**
-   * Returns a path for an upload of a visitor who sees nothing: no folder in it has the name of a file, or is locked. Throws
-   * `locked` if the shared folder itself is locked, whether or not the lock forbids just this upload.
+   * Returns a path for an upload of a visitor who sees nothing: no folder in it has the name of a file, is locked, unreadable or one
+   * of `taken`. Throws `locked` if the shared folder itself is locked, whether or not the lock forbids just this upload.
    */
-  async freePath(wanted: FilePath): Promise<FilePath> {
+  async freePath(wanted: FilePath, taken: ReadonlySet<FolderPath>): Promise<FilePath> {
     const root = this.#folder;
     const findLock = async (folder: FolderPath) => {
       const found = await this.#service.dav?.locks.covering(folder).catch(ignoreOutage);
@@ -147,8 +147,32 @@ export class LinkRequestAccess implements RequestAccess {
     };
     const lock = await findLock(root);
     if (lock) throw lockedError(root, lock, { user: undefined });
-    const isLocked = async (folder: FolderPath) => (await findLock(folder)) !== undefined;
-    return withFreeFolders(this.#service.files, { root, wanted, isLocked });
+    const { files } = this.#service;
+    const isUnreadable = async (folder: FolderPath) => {
+      try {
+        await files.folderExists(folder);
+        return false;
+      } catch (error) {
+        if (isStoreError(error, 'denied')) return true;
+        throw error;
+      }
+    };
+    const isTaken = async (folder: FolderPath) =>
+      taken.has(folder) || (await isUnreadable(folder)) || (await findLock(folder)) !== undefined;
+    return withFreeFolders(files, { root, wanted, isTaken });
+  }
+
+  /** Returns the folder of a path whose name is taken by what listings omit, or to which the store lets the service add nothing. */
+  async findTakenFolder(path: FilePath, error: unknown): Promise<FolderPath | undefined> {
+    const isDenied = isStoreError(error, 'denied');
+    if (!isDenied && !isStoreError(error, 'wrong-kind')) return undefined;
+    let last: FolderPath | undefined;
+    for (const relative of foldersOf(path).toReversed()) {
+      const folder = this.fullPath(relative);
+      if (!(await this.#service.files.folderExists(folder))) return isDenied ? last : folder;
+      last = folder;
+    }
+    return isDenied ? last : undefined;
   }
 
   /** Throws 403 unless visitors may copy: no folders, and no files if the link limits uploads, because copies are no uploads. */

@@ -21,6 +21,9 @@ import { discardRest, setReader } from '../unread-bodies.ts';
 /** Maximum characters of the name of a sender. */
 const MAX_SENDER_LENGTH = 100;
 
+/** Maximum folders of an upload for which another name is chosen because the store refused them. */
+const MAX_TAKEN_FOLDERS = 100;
+
 /** The checks of an upload before its body is read. */
 export interface EarlyChecks {
   readonly readOnly: boolean;
@@ -88,10 +91,18 @@ export async function uploadOfVisitor(
     return files.upload({ ...incoming, target }, { signal });
   }
   let requested: FilePath | undefined;
+  const taken = new Set<FolderPath>();
   const target = async (): Promise<UploadTarget> => {
-    requested = await findPath();
+    requested ??= await findPath();
     await files.requireWrite(requested, condition);
-    return { path: await visitor.freePath(requested), condition: 'absent', rename: true };
+    const path = await visitor.freePath(requested, taken);
+    const retry = async (error: unknown) => {
+      const folder = await visitor.findTakenFolder(path, error);
+      if (folder === undefined || taken.size === MAX_TAKEN_FOLDERS) return false;
+      taken.add(folder);
+      return true;
+    };
+    return { path, condition: 'absent', rename: true, retry };
   };
   try {
     return await files.upload({ ...incoming, target }, { signal });
