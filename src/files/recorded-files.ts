@@ -398,7 +398,8 @@ const EARLY_ERRORS: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 /** In some stores, moves of files and operations on folders leave a part of their changes if they fail or are cancelled. */
-const isUnchangedIfStepwise = (error: unknown) => isStoreError(error) && EARLY_ERRORS.has(error.kind);
+const isUnchangedIfStepwise = (error: unknown) =>
+  isStoreError(error) && (EARLY_ERRORS.has(error.kind) || error.code === 'other-file-system');
 
 /**
  * For the operations above with a single file, or with a folder that does not merge into another one. A file or folder

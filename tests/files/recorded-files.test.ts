@@ -10,14 +10,7 @@ import { file, folder, ofKind, plant } from '../contract/bytes.ts';
 describe('Recorded files', () => {
   it('record nothing if a file or folder of the other kind has the name of the destination', async () => {
     const store = createMemoryStore();
-    const recorded: Change[] = [];
-    const recording = {
-      begin: () => {},
-      end: async (changes: readonly Change[]) => {
-        recorded.push(...changes);
-        return undefined;
-      },
-    };
+    const { recorded, recording } = createRecording();
     const core = createFiles(store, { presignExpires: 60, retention: { trash: true, versions: true } });
     const files = new RecordedFiles(core, recording, { user: undefined });
     await plant(store, { 'f/a': '1', b: '2' });
@@ -32,14 +25,7 @@ describe('Recorded files', () => {
   });
 
   it('record a failed copy of a folder only if its destination exists, or existed before', async () => {
-    const recorded: Change[] = [];
-    const recording = {
-      begin: () => {},
-      end: async (changes: readonly Change[]) => {
-        recorded.push(...changes);
-        return undefined;
-      },
-    };
+    const { recorded, recording } = createRecording();
     const store = createMemoryStore();
     await plant(store, { 'f/a': '1', 'g/b': '2' });
     store.copyFolder = async (_from, to) => {
@@ -57,4 +43,27 @@ describe('Recorded files', () => {
       ['folder.changed half/', 'folder.changed g/'],
     );
   });
+
+  it('record nothing when the item would have to move to another file system', async () => {
+    const { recorded, recording } = createRecording();
+    const store = createMemoryStore();
+    await plant(store, { 'f/a': '1' });
+    const refuse = () => Promise.reject(new StoreError('other-file-system', 'Another file system.'));
+    Object.assign(store, { moveToTrash: refuse, moveFolder: refuse });
+    const options = { presignExpires: 60, retention: { trash: true, versions: false } };
+    const files = new RecordedFiles(createFiles(store, options), recording, { user: undefined });
+    await assert.rejects(files.deleteFolder(folder('f'), {}), { code: 'other-file-system' });
+    await assert.rejects(files.moveFolder(folder('f'), folder('g'), { replace: false }), { code: 'other-file-system' });
+    assert.deepEqual(recorded, []);
+  });
 });
+
+/** Returns a recording that collects all changes in `recorded`. */
+function createRecording() {
+  const recorded: Change[] = [];
+  const end = async (changes: readonly Change[]) => {
+    recorded.push(...changes);
+    return undefined;
+  };
+  return { recorded, recording: { begin: () => {}, end } };
+}
