@@ -27,6 +27,25 @@ const MOUNTS = {
 
 const options = { replace: false };
 
+describe('An item in the trash', () => {
+  it('is not restored to another file system, and the error says that the trash is elsewhere', async (t) => {
+    const root = await temporaryFolder(t);
+    const { store } = await openDisk({ root, log: silentLog });
+    atEnd(t, () => store.close?.());
+    await store.write(file('a'), upload('1'));
+    await store.write(file('f/b'), upload('2'));
+    await mkdir(join(root, 'mount'));
+    assert.equal(await mountTmpfs(t, join(root, 'mount'), 'size=1m'), undefined);
+    const message = /^"mount\/x\/?" is on another file system than the trash/;
+    for (const [path, to] of [[file('a'), file('mount/x')] as const, [folder('f'), folder('mount/x')] as const]) {
+      const { id } = await store.moveToTrash(path, { id: newKeptId() });
+      await assert.rejects(store.restoreTrashed(id, to), { code: 'other-file-system', message });
+      await store.restoreTrashed(id, path);
+    }
+    assert.equal(await textOf(store, 'f/b'), '2');
+  });
+});
+
 for (const [name, mount] of Object.entries(MOUNTS)) {
   describe(`A folder with ${name} mounted in it`, { concurrency: true }, () => {
     const open = async (t: TestContext) => {

@@ -25,6 +25,7 @@ import { findFile, inParent, isOneName, renameToNew, respell } from './atomic-re
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf, touch } from './metadata.ts';
+import { restoredToOtherFileSystem } from './mount-points.ts';
 import { contentOf } from './read.ts';
 import type { OpenFile, Root } from './root.ts';
 import type { Staging } from './staging.ts';
@@ -156,6 +157,7 @@ export class DiskFileOperations {
       await renameToNew(content, target.at(nameOf(to)), to, { temporary: this.#temporary, sync, ...move });
     } catch (error) {
       if (systemErrorCode(error) === 'EEXIST') throw alreadyExists(to, error);
+      if (systemErrorCode(error) === 'EXDEV') throw restoredToOtherFileSystem(to, error);
       throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : toStoreError(error, to);
     }
     await this.#trash.release(id);

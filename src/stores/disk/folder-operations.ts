@@ -26,7 +26,7 @@ import { findFolder, inParent, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { hasIdentity } from './identity.ts';
-import { otherFileSystem, requireNoMounts } from './mount-points.ts';
+import { otherFileSystem, requireNoMounts, restoredToOtherFileSystem } from './mount-points.ts';
 import { groupOfNewItems } from './permissions.ts';
 import { type DiskLog, isNameInUse } from './recovery.ts';
 import { newStagingName } from './reserved-names.ts';
@@ -162,7 +162,8 @@ export class DiskFolderOperations {
       await this.#renameTo(content, to, { replace: false });
     } catch (error) {
       const isGone = isStoreError(error, 'not-found') && (await isMissing(content));
-      throw isGone ? notInTrash(id, error) : error;
+      if (isGone) throw notInTrash(id, error);
+      throw isStoreError(error, 'other-file-system') ? restoredToOtherFileSystem(to, error) : error;
     }
     await this.#trash.release(id);
     await this.#trash.sync();

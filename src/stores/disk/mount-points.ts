@@ -60,6 +60,12 @@ export function trashOnOtherFileSystem(path: FilePath | FolderPath, cause?: unkn
   return new StoreError('other-file-system', message, { cause });
 }
 
+/** Returns the error for an item in the trash that can't be moved to the path `to`. */
+export function restoredToOtherFileSystem(to: FilePath | FolderPath, cause?: unknown): StoreError {
+  const message = `${quoted(to)} is on another file system than the trash of DISK_ROOT, so the item can't be restored there. Restore it to another path, or copy it from .holdall/trash.`;
+  return new StoreError('other-file-system', message, { cause });
+}
+
 const decode = (field: string) =>
   Buffer.from(
     field.replace(ESCAPE, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
