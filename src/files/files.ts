@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 import { identifyItem } from '../model/item-identity.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import {
