@@ -12,7 +12,7 @@ import {
   parentOf,
   ROOT,
 } from '../model/path.ts';
-import { isMove, Trail } from './trail.ts';
+import { isMove, rebased, Trail } from './trail.ts';
 
 type Path = FilePath | FolderPath;
 
@@ -103,11 +103,29 @@ function follow(targets: readonly StoredChange[], rows: readonly StoredChange[])
       // The rows of a redone change begin with the undo that it reverses.
       const since = rows.filter(({ sequence }) => sequence > oldest);
       if (since.some((row) => isNew(row) && !isNeutral(row))) return undefined;
-      const affected = since.filter(({ isExternal }) => !isExternal).flatMap(({ path, from }) => [path, from ?? path]);
-      const leftovers = new Set(ancestorsOf(affected));
+      const leftovers = foldersAffectedBy(since);
       return (each: FolderPath) => leftovers.has(each);
     },
   };
+}
+
+/**
+ * Returns the folders in which changes of users affected something, at their current paths. `rows`: the changes, the newest first.
+ */
+function foldersAffectedBy(rows: readonly StoredChange[]): ReadonlySet<FolderPath> {
+  const affected = new Set<FolderPath>();
+  for (const { type, path, from, isExternal } of rows.toReversed()) {
+    if (isExternal) continue;
+    // A folder moves with the folder that contains it. All copies are deleted when a copy of a folder is reversed.
+    for (const folder of type === 'folder.moved' ? [...affected] : []) {
+      const moved = rebased(folder, from ?? path, path);
+      if (moved === undefined || !isFolder(moved)) continue;
+      affected.delete(folder);
+      affected.add(moved);
+    }
+    for (const folder of ancestorsOf([path, from ?? path])) affected.add(folder);
+  }
+  return affected;
 }
 
 /** Returns whether undoing a change restores an item of the trash. */

@@ -133,7 +133,7 @@ export class Trail {
 }
 
 /** Returns `path` after a move of a file or folder; undefined if that is another one. */
-function rebased(path: Path, from: Path, to: Path): Path | undefined {
+export function rebased(path: Path, from: Path, to: Path): Path | undefined {
   if (path === from) return to;
   return isFolder(from) && isWithin(path, from) ? ((to + path.slice(from.length)) as Path) : undefined;
 }
