@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../model/error.ts';
-import { closeAfterBody, endConnectionAfter } from './unread-bodies.ts';
 import './access/request-access.ts';
 import { ERROR_CODES } from './error-codes.ts';
 import { failureOf, HttpError, type Problem, problemOf } from './errors.ts';
@@ -13,6 +12,7 @@ import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
 import { REQUEST_ID, type RequestIds } from './request-log.ts';
 import { linkTokenOf, pathOf } from './request-url.ts';
 import type { Failure } from './schemas.ts';
+import { closeAfterBody, endConnectionAfter } from './unread-bodies.ts';
 
 /** Responds to every error with the error format of the HTTP API. */
 export function handleErrors(app: App, requestId: RequestIds): void {

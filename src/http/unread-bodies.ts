@@ -32,7 +32,7 @@ export function discardRest(request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-/** Connections that end after a response, by which the service ignores further requests. */
+/** Connections that end with a response. The service ignores the requests that follow on them. */
 const ending = new WeakSet<Socket>();
 
 /** Ends the connection with a response. Requests that follow on it are ignored (RFC 9112, section 9.6). */

@@ -296,7 +296,7 @@ export class JobQueue {
 
   /**
    * Claims a job of one of these kinds that is due, or whose lease has expired. Owners take turns: the next job is of the
-   * owner with the fewest running jobs. Undefined if there is none.
+   * owner with the fewest running jobs. Returns undefined if no job can be claimed.
    */
   async claim(
     kinds: readonly ClaimedKind[],
