@@ -38,7 +38,7 @@ describe('kill -9 during changes of davfs2 and curl', () => {
 
     const killAtAll = async () => {
       for (const { after, method } of KILLS) {
-        await until(`${after} changes`, () => proxy.changes.length >= after, 60);
+        await until(`${after} changes`, () => proxy.changes.length >= after);
         const killed = Promise.withResolvers<void>();
         proxy.interrupt(method, async () => {
           proxy.forwardTo(undefined);
@@ -89,7 +89,7 @@ async function writeByDavfs2(folder: string): Promise<void> {
         () => true,
         () => false,
       );
-    await until('the file is written', () => succeeds(writeFile(temporary, contentOf(`davfs2-${number}`))), 60);
+    await until('the file is written', () => succeeds(writeFile(temporary, contentOf(`davfs2-${number}`))));
     await until(
       'the file is renamed',
       async () => (await succeeds(rename(temporary, final))) || succeeds(access(final)),
@@ -109,7 +109,7 @@ async function writeByCurl(t: Parameters<typeof temporaryFolder>[0], url: string
     const file = join(folder, 'content');
     await writeFile(file, contentOf(`curl-${number}`));
     const [temporary, final] = [`${url}curl-${number}.tmp`, `${url}curl-${number}`];
-    await until('the file is uploaded', () => curl('--upload-file', file, temporary), 60);
+    await until('the file is uploaded', () => curl('--upload-file', file, temporary));
     await until(
       'the file is moved',
       async () =>

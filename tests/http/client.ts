@@ -10,6 +10,7 @@ import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERROR_CODES, type ErrorCode } from '../../src/http/error-codes.ts';
+import { HANG_SECONDS } from '../../testing/until.ts';
 
 export interface HttpResponse {
   readonly status: number;
@@ -111,8 +112,7 @@ export async function within<Value>(what: string, promise: Promise<Value>): Prom
   }
 }
 
-/** In milliseconds. Long enough for a busy machine, because only failures wait for it. */
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = HANG_SECONDS * 1000;
 
 /** Requests the `Location` in the response to `path`, at the service or at another server. */
 export function followLocation(

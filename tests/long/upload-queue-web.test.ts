@@ -82,7 +82,7 @@ describe('A file of 2 GiB', () => {
     await page.locator('html[data-listing="complete"]').waitFor();
     const start = performance.now();
     await choose('Upload');
-    await until('a third is stored', () => acknowledged > GIB / 2, 300);
+    await until('a third is stored', () => acknowledged > GIB / 2);
     await site.kill();
     await trayShows(page, 'Waiting for a connection…');
     // The service is still down, so that the page can't be loaded.

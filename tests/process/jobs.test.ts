@@ -55,7 +55,7 @@ describe('Jobs of the service', { concurrency: true }, () => {
     // Only the full form waits for 15 seconds, as long as the lease of the killed process is valid.
     if (!isFullForm) expireLease(root);
     const second = await startHoldall(t, { root, settings: { WORKERS } });
-    await until('the job has ended', async () => (await jobAt(second, location)).status === 'succeeded', 60);
+    await until('the job has ended', async () => (await jobAt(second, location)).status === 'succeeded');
     assert.equal((await jobAt(second, location)).attempts, 2);
     assert.equal((await readdir(join(root, 'copy'))).length, FILES);
   });

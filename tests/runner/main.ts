@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { canInstallPackages, installPackages, searchPath } from '../../testing/debian-packages.js';
 import { startCeph } from '../../testing/servers/ceph.ts';
 import { environmentOf, isObjectStoreNamed, testObjectStore } from '../../testing/servers/object-store.ts';
+import { HANG_SECONDS } from '../../testing/until.ts';
+import { keepCoresBusy } from './busy-cores.ts';
 import { COMPILE_CACHE, fillCompileCache } from './compile-cache.ts';
 import { explain, type Missing, missingFor, type Need, needsOf } from './needs.ts';
 import { longestFirst, saveDurations } from './order.ts';
@@ -22,8 +24,8 @@ const LONG = 'tests/long/*.test.ts';
 /** Modules that each test process loads first, in this order. */
 const PRELOADED = ['untracked-promises.ts', 'end-process.ts'].map((name) => new URL(name, import.meta.url).href);
 
-/** The timeout of one test. */
-const TIMEOUT_MS = 300_000;
+/** The timeout of one test, beyond that of each wait in it. */
+const TIMEOUT_MS = 3 * HANG_SECONDS * 1000;
 const LONG_TIMEOUT_MS = 3_600_000;
 
 /** The arguments of `npm test`. */
@@ -33,6 +35,8 @@ interface Arguments {
   /** Runs the tests in their full form, and those that only exist in it. */
   readonly long: boolean;
   readonly profile: boolean;
+  /** Runs the tests beside a busy loop on every core, as on a machine with other work. */
+  readonly stress: boolean;
   /** Writes how long each file took, for the order of later runs. */
   readonly saveDurations: boolean;
   /** Makes each need that is not met a failure. */
@@ -54,13 +58,14 @@ export async function runTests(given: readonly string[]): Promise<number> {
 }
 
 function parseArguments(given: readonly string[]): Arguments {
-  const own = new Set(['--long', '--profile', '--require-all', '--save-durations']);
+  const own = new Set(['--long', '--profile', '--require-all', '--save-durations', '--stress']);
   const patterns = given.filter((argument) => !argument.startsWith('-'));
   const long = given.includes('--long');
   return {
     patterns: patterns.length > 0 ? patterns : long ? [SHORT, LONG] : [SHORT],
     long,
     profile: given.includes('--profile'),
+    stress: given.includes('--stress'),
     saveDurations: given.includes('--save-durations'),
     requireAll: given.includes('--require-all') || !['', 'false', undefined].includes(process.env['CI']),
     nodeOptions: given.filter((argument) => argument.startsWith('-') && !own.has(argument)),
@@ -151,7 +156,7 @@ async function runWithServers(
 /** Runs the test files, prints the results, and returns whether they passed. */
 async function runFiles(
   files: readonly string[],
-  { long, profile: profiling, saveDurations: saving, nodeOptions }: Arguments,
+  { long, profile: profiling, stress, saveDurations: saving, nodeOptions }: Arguments,
   environment: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -161,6 +166,7 @@ async function runFiles(
   const isShared = !profiling && !saving && !long;
   const processes = isShared ? shareProcesses(files) : undefined;
   const timeout = long ? LONG_TIMEOUT_MS : TIMEOUT_MS;
+  using _loops = stress ? keepCoresBusy() : undefined;
   const stream = run({
     files: [...(processes?.modules ?? longestFirst(files))],
     // More than the number of cores, because tests spend much of their time waiting.

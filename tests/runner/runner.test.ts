@@ -124,6 +124,23 @@ it('uses Redis', () => assertDeclared('redis'));`;
     );
   });
 
+  it('runs beside a busy loop for every core with --stress', async (t) => {
+    const counting = `import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { it } from 'node:test';
+it('counts the busy loops', () => {
+  const { ppid } = process;
+  const children = readFileSync('/proc/' + ppid + '/task/' + ppid + '/children', 'latin1').trim().split(' ');
+  const commands = children.map((pid) => readFileSync('/proc/' + pid + '/cmdline', 'latin1'));
+  assert.equal(commands.filter((command) => command.includes('spin()')).length, availableParallelism());
+});`;
+    const files = { 'counting.test.ts': counting };
+    const { status, stdout } = await runTests(t, { files, options: ['--stress'] });
+    assert.equal(status, 0, stdout);
+    assert.equal((await runTests(t, { files })).status, 1);
+  });
+
   it('prints the slowest files by CPU time, including child processes, and the slowest tests with --profile', async (t) => {
     const spin = 'const end = performance.now() + 150; while (performance.now() < end);';
     const slow = `import { it } from 'node:test';

@@ -81,7 +81,7 @@ describe('A cached file that this process has already verified', () => {
     await requireRepaired(opened, NOT_OPENED);
   });
 
-  it('is downloaded again when a FIFO without a writer replaces it', { timeout: 10_000 }, async (t) => {
+  it('is downloaded again when a FIFO without a writer replaces it', async (t) => {
     const opened = await openWithBlob(t);
     await rm(opened.path);
     await run('mkfifo', [opened.path]);

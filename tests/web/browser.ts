@@ -2,6 +2,7 @@ import { after, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { atEnd } from '../../testing/holdall.ts';
 import { launchBrowser, launchChromium } from '../../testing/servers/chromium.ts';
+import { HANG_SECONDS } from '../../testing/until.ts';
 import { type ContextWatch, judgeAtEnd, watchContext } from './page-problems.ts';
 
 /** The browser of a user, and the problems that the test causes. */
@@ -70,7 +71,7 @@ const SCREENS = {
 const LOCALES = { ar: 'ar', en: 'en-US', 'zh-CN': 'zh-CN' } as const;
 
 /** Milliseconds that an action waits for its element: as long as `until` waits. */
-const ACTION_TIMEOUT_MS = 20_000;
+const ACTION_TIMEOUT_MS = HANG_SECONDS * 1000;
 
 /** A context that one test at a time uses. */
 interface PooledContext {

@@ -106,7 +106,7 @@ async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
 }
 
 describe('A new user', () => {
-  it('sorts photos into a folder with a mouse', { timeout: 120_000 }, async (t) => {
+  it('sorts photos into a folder with a mouse', async (t) => {
     const { site, page } = await start(t, {});
     await page.getByRole('button', { name: 'New folder' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
@@ -158,7 +158,7 @@ describe('A new user', () => {
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/Alps/')).length, 9);
   });
 
-  it('sorts photos into a folder by touch on a phone', { ...IN_FULL_FORM_ONLY, timeout: 120_000 }, async (t) => {
+  it('sorts photos into a folder by touch on a phone', IN_FULL_FORM_ONLY, async (t) => {
     const { site, page } = await start(t, { ...PHONE, theme: 'dark' });
     const bar = page.getByRole('toolbar');
     await bar.getByRole('button', { name: 'New folder' }).tap();
@@ -225,7 +225,7 @@ describe('A new user', () => {
 
   // tests/web/keyboard.test.ts, folder.test.ts and changes.test.ts test each of these steps.
   if (isFullForm) {
-    it('sorts photos into a folder by keyboard', { timeout: 120_000 }, async (t) => {
+    it('sorts photos into a folder by keyboard', async (t) => {
       const { site, page } = await start(t, {});
       const press = async (...keys: string[]) => {
         for (const key of keys) await page.keyboard.press(key);

@@ -162,7 +162,7 @@ export const tray = (page: Page): Locator => page.getByRole('region', { name: 'U
 export async function trayShows(
   page: Page,
   text: string | RegExp,
-  { timeoutMs = 20_000 }: { readonly timeoutMs?: number } = {},
+  { timeoutMs }: { readonly timeoutMs?: number } = {},
 ): Promise<void> {
   await tray(page).locator('header').filter({ hasText: text }).waitFor({ timeout: timeoutMs });
 }

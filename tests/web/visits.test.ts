@@ -59,7 +59,7 @@ async function openLink(t: TestContext, { files, link, visit }: Scene) {
 const PASSWORD = 'alpine meadow 7';
 
 describe('A visitor on a phone', () => {
-  it('opens a link with a password, views photos, and downloads all', { timeout: 120_000 }, async (t) => {
+  it('opens a link with a password, views photos, and downloads all', async (t) => {
     const album = Object.entries(await photos({ scale: 0.25 })).map(([name, content]) => [`Alps/${name}`, content]);
     const { page } = await openLink(t, {
       files: { ...Object.fromEntries(album), 'private.txt': 'secret' },
@@ -123,7 +123,7 @@ async function storedTexts({ root = '' }: Site, folder: string): Promise<Readonl
 const waitForStatus = (page: Page, text: string) => page.getByRole('heading', { level: 2, name: text }).waitFor();
 
 describe('A file request', () => {
-  it('receives 30 dropped files, and shows nothing of the folder', { timeout: 120_000 }, async (t) => {
+  it('receives 30 dropped files, and shows nothing of the folder', async (t) => {
     const names = Array.from({ length: 30 }, (_, index) => `scan ${String(index + 1).padStart(2, '0')}.txt`);
     const existing = { 'Inbox/other.txt': 'not for visitors', 'Inbox/Ann/scan 01.txt': 'from an earlier visit' };
     const { site, page, revoke } = await openLink(t, {

@@ -95,7 +95,7 @@ it('Empty cells and rows at the end of a sheet are omitted, and those in between
 });
 
 describe('A hostile document', () => {
-  it('has no preview if it is a bomb, truncated, or no archive at all', { timeout: 60_000 }, async () => {
+  it('has no preview if it is a bomb, truncated, or no archive at all', async () => {
     assert.ok(BOMB.length < 1024 * 1024);
     for (const bytes of [BOMB, WORD.subarray(0, 300), new TextEncoder().encode('no archive'), new Uint8Array()]) {
       assert.equal(await extractDocument(bytes, 'docx'), undefined);

@@ -95,7 +95,7 @@ describe('The request of an upload', () => {
     assert.equal(await outcome, 'a');
   });
 
-  it('fails when the response is not from the service', { timeout: 20_000 }, async () => {
+  it('fails when the response is not from the service', async () => {
     for (const body of [null, 'Please sign in', { path: 7 }]) {
       const { request, outcome } = begin();
       request.respond(200, body);
@@ -103,7 +103,7 @@ describe('The request of an upload', () => {
     }
   });
 
-  it('fails without a response when no byte was sent for a minute', { timeout: 20_000 }, async (t) => {
+  it('fails without a response when no byte was sent for a minute', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { request, outcome } = begin();
     t.mock.timers.tick(50_000);
@@ -115,7 +115,7 @@ describe('The request of an upload', () => {
     assert.equal(statusOf(await outcome), 0);
   });
 
-  it('waits longer for the response once the file was sent', { timeout: 20_000 }, async (t) => {
+  it('waits longer for the response once the file was sent', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { request, outcome } = begin();
     request.upload.dispatchEvent(new Event('load'));
