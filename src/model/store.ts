@@ -307,7 +307,7 @@ export interface PresignedParts {
 /**
  * A storage backend. Required members exist in every backend. An optional member is a capability: it is present only
  * if the backend does better than the fallback that `Files` composes from the required members. There are no flags
- * for capabilities.
+ * for capabilities. Each backend lists its own (`Backend.capabilities`), and tests hold the open store to that list.
  *
  * All paths are valid (`path.ts`). A store throws `invalid-path` only for its own limits, such as a segment that is
  * too long for its file system.
@@ -542,6 +542,11 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   /** Releases the store's resources: connections and temporary files. */
   close?(): Promise<void>;
 }
+
+/** An optional member of a store. */
+export type Capability = {
+  [Member in keyof Store]-?: object extends Pick<Store, Member> ? Member : never;
+}[keyof Store];
 
 /** Selects uploads that nothing can continue. */
 export interface OrphanedUploads {

@@ -2,7 +2,7 @@ import type { Check, Runner } from '../checks/check.ts';
 import type { Files } from '../files/files.ts';
 import type { NameComparison } from '../model/name-comparison.ts';
 import type { FolderPath } from '../model/path.ts';
-import type { Store } from '../model/store.ts';
+import type { Capability, Store } from '../model/store.ts';
 import type { Requirement, SettingGroup, ValuesOf } from '../settings/setting.ts';
 import type { StoreLog } from './network.ts';
 
@@ -20,6 +20,8 @@ export interface Backend<Group extends SettingGroup> {
   readonly defaults?: Readonly<Partial<Record<keyof ServiceSettings, string>>>;
   /** The setting with the local folder that the backend serves, if any. Holdall's own files must be outside it. */
   readonly folderSetting?: TextNames<Group>;
+  /** The optional members of its stores: exactly these. */
+  readonly capabilities: readonly Capability[];
   /** Returns the folder for persistent state on this machine, without opening the store. */
   stateFolder(settings: SettingsOf<Group>): string;
   /**

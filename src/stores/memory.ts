@@ -4,12 +4,36 @@ import { newKeptId } from '../model/kept-ids.ts';
 import { pageOf } from '../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, MAX_KEY_BYTES } from '../model/path.ts';
 import { resolveRange } from '../model/range.ts';
-import type { Content, Keep, Replacing, Store } from '../model/store.ts';
+import type { Capability, Content, Keep, Replacing, Store } from '../model/store.ts';
 import { notFound, requireCondition, requireEtag, requireSize } from '../model/store-errors.ts';
 import { BufferedContent } from '../streams/bodies.ts';
 import { limitPaths } from './layers/limit-paths.ts';
 import { MemoryTrash, MemoryVersions } from './memory-kept.ts';
 import { MemoryTree, type OnReplace, type StoredFile } from './memory-tree.ts';
+
+/** The optional members of the reference store. */
+export const MEMORY_CAPABILITIES: readonly Capability[] = [
+  'copy',
+  'move',
+  'copyFolder',
+  'moveFolder',
+  'removeTree',
+  'setModified',
+  'hasFolder',
+  'identify',
+  'moveToTrash',
+  'listTrash',
+  'findTrashed',
+  'measureTrashed',
+  'restoreTrashed',
+  'purgeTrashed',
+  'listVersions',
+  'readVersion',
+  'restoreVersion',
+  'purgeVersions',
+  'expireVersions',
+  'maxPathBytes',
+];
 
 /**
  * Creates the reference store: files in memory, for tests and as an example of a store. Like a file system, it rejects

@@ -47,7 +47,7 @@ export async function serveRepository(
   };
   const open = async () => ({ store, close });
   try {
-    return { ...hosted, ...(await startService({ name: github.name, lacks: github.lacks, open })) };
+    return { ...hosted, ...(await startService({ ...github, open })) };
   } catch (error) {
     // Running servers would keep the process of the failed test alive.
     await close();

@@ -6,6 +6,8 @@ export interface ObjectStore {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Minimum bytes of a part, except for the last one of an upload. Default: 5 MiB, as on Amazon S3 */
+  readonly minPartBytes?: number;
   /** Whether the store is removed after the tests, with all its data: the tests don't remove their buckets. */
   readonly isTemporary?: boolean;
 }
@@ -26,9 +28,13 @@ export function testObjectStore(): ObjectStore {
     region: process.env[region] || DEFAULT_REGION,
     accessKeyId: process.env[accessKeyId] ?? '',
     secretAccessKey: process.env[secretAccessKey] ?? '',
+    ...(process.env[MIN_PART_BYTES] !== undefined && { minPartBytes: Number(process.env[MIN_PART_BYTES]) }),
     isTemporary: process.env[TEMPORARY] === 'true',
   };
 }
+
+/** Returns the bytes of a part of an upload, if the options of the bucket contain the minimum of the store. */
+export const partBytesOf = ({ minPartBytes = 8 * 2 ** 20 }: ObjectStore): number => minPartBytes;
 
 /** The environment variables by which `testObjectStore` finds this store. */
 export function environmentOf(store: ObjectStore): Record<string, string> {
@@ -38,6 +44,7 @@ export function environmentOf(store: ObjectStore): Record<string, string> {
     [VARIABLES.accessKeyId]: store.accessKeyId,
     [VARIABLES.secretAccessKey]: store.secretAccessKey,
     ...(store.isTemporary && { [TEMPORARY]: 'true' }),
+    ...(store.minPartBytes !== undefined && { [MIN_PART_BYTES]: String(store.minPartBytes) }),
   };
 }
 
@@ -54,10 +61,11 @@ const VARIABLES = {
   region: 'S3_TEST_REGION',
   accessKeyId: 'S3_TEST_ACCESS_KEY_ID',
   secretAccessKey: 'S3_TEST_SECRET_ACCESS_KEY',
-} as const satisfies Record<Exclude<keyof ObjectStore, 'isTemporary'>, string>;
+} as const satisfies Record<Exclude<keyof ObjectStore, 'isTemporary' | 'minPartBytes'>, string>;
 
-/** Set by `npm test` if it started the store. */
+/** Set by `npm test` for the store that it started. */
 const TEMPORARY = 'S3_TEST_TEMPORARY';
+const MIN_PART_BYTES = 'S3_TEST_MIN_PART_BYTES';
 
 /** The end of messages about a required object store. */
 export const ANOTHER_STORE_HINT =

@@ -31,8 +31,7 @@ export async function serveProxied(
 ): Promise<ProxiedBucket & Pick<TestService, 'port' | 'log'>> {
   const opened = await open(options);
   const backend = {
-    name: s3.name,
-    lacks: s3.lacks,
+    ...s3,
     open: async () => ({ store: opened.store, close: () => close(opened) }),
   };
   const { port, log, stop } = await startService(backend, { hasJobs: true });

@@ -1,17 +1,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
+import { after, it, type TestContext } from 'node:test';
 import { type FolderPath, parseFolder } from '../../src/model/path.ts';
-import type { Store } from '../../src/model/store.ts';
+import type { Capability, Store } from '../../src/model/store.ts';
+import { DISK } from '../../src/stores/disk/backend.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
-import { createMemoryStore } from '../../src/stores/memory.ts';
+import { GITHUB } from '../../src/stores/github/backend.ts';
+import { EFFECTS } from '../../src/stores/layers/wrap.ts';
+import { createMemoryStore, MEMORY_CAPABILITIES } from '../../src/stores/memory.ts';
+import { S3 } from '../../src/stores/s3/backend.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import type { HostedRepository } from '../../testing/servers/hosted-repository.ts';
-import type { ObjectStore } from '../../testing/servers/object-store.ts';
+import { type ObjectStore, partBytesOf, testObjectStore } from '../../testing/servers/object-store.ts';
 import { silentLog } from './bytes.ts';
 
-/** A store under test, and its permitted differences from the other stores. */
+/** A store under test, and what it can do. */
 export interface Backend {
   readonly name: string;
   /** Opens a new, empty store. `close` removes everything that it holds. */
@@ -21,8 +25,33 @@ export interface Backend {
    * cheap.
    */
   readonly share?: () => SharedStores;
-  /** The missing traits, each with its reason. Suites skip the tests that need them. */
-  readonly lacks: Partial<Record<Trait, string>>;
+  /** Returns the bytes of a part of an upload. Default: 1 MiB, as in the database. A disk has no parts. */
+  partBytes?(): number;
+  /** The optional members of the store. The contract requires exactly these. */
+  readonly capabilities: readonly Capability[];
+  /** The missing traits, each with its reason. */
+  readonly lacks: Readonly<Partial<Record<Trait, string>>>;
+}
+
+/** Returns whether the store has all of these members and traits. */
+export function has(backend: Backend, ...needed: readonly (Capability | Trait)[]): boolean {
+  return needed.every((each) => (isMember(each) ? backend.capabilities.includes(each) : !backend.lacks[each]));
+}
+
+const isMember = (name: Capability | Trait): name is Capability => Object.hasOwn(EFFECTS, name);
+
+/**
+ * Returns a function that defines a test if the store has all of the members and traits that it needs. A store that loses a
+ * member fails the contract, instead of skipping tests.
+ */
+export function testsOf(backend: Backend) {
+  return (
+    needed: readonly (Capability | Trait)[],
+    title: string,
+    test: (context: TestContext) => Promise<void>,
+  ): void => {
+    if (has(backend, ...needed)) it(title, test);
+  };
 }
 
 interface OpenStore {
@@ -85,6 +114,8 @@ export type Trait =
   | 'lasting-urls'
   /** Has presigned URLs that send a file as an attachment with its name. */
   | 'urls-of-downloads'
+  /** Reports which bytes of an append are durable before it ends. */
+  | 'durable-offsets'
   /** Stores the bytes of an append as they arrive. */
   | 'growing-uploads'
   /** Lets the client replace files. */
@@ -107,6 +138,7 @@ export function emptied(
 export const memory: Backend = {
   name: 'memory',
   open: async () => ({ store: createMemoryStore(), close: async () => {} }),
+  capabilities: MEMORY_CAPABILITIES,
   lacks: {},
 };
 
@@ -117,6 +149,7 @@ export const bare: Backend = {
     const { list, stat, read, write, remove, createFolder, removeFolder } = createMemoryStore();
     return { store: { list, stat, read, write, remove, createFolder, removeFolder }, close: async () => {} };
   },
+  capabilities: [],
   lacks: {},
 };
 
@@ -124,7 +157,7 @@ export const bare: Backend = {
 export function bucketBackend(
   objectStore?: () => ObjectStore,
   { prefix = '', isVersioned = false }: { readonly prefix?: string; readonly isVersioned?: boolean } = {},
-): Pick<Backend, 'open' | 'share'> {
+): Pick<Backend, 'open' | 'share' | 'partBytes'> {
   const openBucket = async () => {
     // Loaded on demand, because loading the AWS SDK takes longer than most tests of the other backends.
     const { createBucket } = await import('../../testing/servers/bucket.ts');
@@ -135,6 +168,7 @@ export function bucketBackend(
     return openS3({ ...settings, prefix, warn: () => {} });
   };
   return {
+    partBytes: () => partBytesOf(objectStore?.() ?? testObjectStore()),
     open: async () => {
       const bucket = await openBucket();
       const store = await openStore(bucket);
@@ -168,6 +202,7 @@ export function bucketBackend(
 export const s3: Backend = {
   name: 's3',
   ...bucketBackend(),
+  capabilities: S3.capabilities,
   lacks: {
     'one-kind-per-name': 'a bucket can contain an object "a" and objects "a/…"',
     'emptied-folders': 'a folder of a bucket exists while it has an object or a marker',
@@ -244,6 +279,7 @@ function repositoryBackend(path?: FolderPath): Pick<Backend, 'open' | 'share'> {
 export const github: Backend = {
   name: 'github',
   ...repositoryBackend(),
+  capabilities: GITHUB.capabilities,
   lacks: {
     'stored-types': 'git stores no media types',
     'composed-operations': 'every operation is one commit',
@@ -274,8 +310,10 @@ export const disk: Backend = {
     };
     return { store, streamsLargeFiles: true, close };
   },
+  capabilities: DISK.capabilities,
   lacks: {
     'stored-types': 'file systems store no media types',
+    'durable-offsets': 'the bytes are durable together, at the end of the append',
     'etags-of-content': 'an etag contains the inode number, and a copy has another one',
   },
 };

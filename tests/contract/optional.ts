@@ -1,25 +1,68 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { newKeptId } from '../../src/model/kept-ids.ts';
 import { MAX_KEY_BYTES, ROOT } from '../../src/model/path.ts';
-import type { Progress, Store } from '../../src/model/store.ts';
-import type { Backend, Trait } from './backend.ts';
+import type { Capability, Progress, Store } from '../../src/model/store.ts';
+import { EFFECTS } from '../../src/stores/layers/wrap.ts';
+import { type Backend, has, type Trait, testsOf } from './backend.ts';
 import { file, folder, longPath, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
 import { pendingUploadsContract } from './pending-uploads.ts';
 import { trashContract } from './trash.ts';
 import { versionsContract } from './versions.ts';
 
+/** The required members of a store. */
+const REQUIRED = ['list', 'stat', 'read', 'write', 'remove', 'createFolder', 'removeFolder'] as const;
+
+/** Members of which a store has all or none. */
+const TOGETHER: readonly (readonly Capability[])[] = [
+  ['createUpload', 'openUpload'],
+  ['state', 'changeSince'],
+  ['moveToTrash', 'listTrash', 'findTrashed', 'measureTrashed', 'restoreTrashed'],
+  ['listVersions', 'readVersion', 'restoreVersion'],
+];
+
+/** Members that a store has only together with another one. */
+const DEPENDENT: Readonly<Partial<Record<Capability, Capability>>> = {
+  removeUploads: 'openUpload',
+  presignParts: 'openUpload',
+  purgeTrashed: 'moveToTrash',
+  purgeVersions: 'listVersions',
+  expireVersions: 'listVersions',
+};
+
 /**
- * Tests the optional members of a store that `model/store.ts` documents, if it has them: the versions of files and, by
- * default, its trash, uploads in parts, and other members.
+ * Tests that a store has exactly the optional members that its backend declares, and what `model/store.ts` promises about
+ * them.
  */
-export function optionalContract(backend: Backend, { trash = true, members = true, uploads = true } = {}): void {
+export function optionalContract(backend: Backend): void {
   // The suites of a remote store spend most of their time waiting. In each, a test has one store, so one test runs at a time.
   describe(`The optional contracts: ${backend.name}`, { concurrency: true }, () => {
-    if (trash) trashContract(backend);
-    versionsContract(backend);
-    if (members) membersContract(backend);
-    if (uploads) pendingUploadsContract(backend);
+    capabilitiesContract(backend);
+    if (has(backend, 'moveToTrash')) trashContract(backend);
+    if (has(backend, 'listVersions')) versionsContract(backend);
+    membersContract(backend);
+    if (has(backend, 'openUpload')) pendingUploadsContract(backend);
+  });
+}
+
+/** Tests the declaration of a backend. */
+export function capabilitiesContract(backend: Backend): void {
+  describe(`The capabilities of ${backend.name}`, () => {
+    it('are exactly the optional members of the open store', async () => {
+      const { store, close } = await backend.open();
+      const members = (Object.keys(EFFECTS) as (keyof Store)[]).filter((member) => store[member] !== undefined);
+      await close();
+      assert.deepEqual(members.toSorted(), [...REQUIRED, ...backend.capabilities].toSorted());
+    });
+
+    it('include members that belong together', () => {
+      for (const members of TOGETHER) {
+        assert.ok(has(backend, ...members) || !members.some((member) => has(backend, member)), members.join());
+      }
+      for (const [member, needed] of Object.entries(DEPENDENT) as [Capability, Capability][]) {
+        assert.ok(has(backend, needed) || !has(backend, member), `${member} without ${needed}`);
+      }
+    });
   });
 }
 
@@ -34,19 +77,16 @@ function membersContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** Defines a test of one member. It is skipped if the store lacks the member. */
-    const ofMember = <Name extends keyof Store>(
+    const test = testsOf(backend);
+
+    /** Defines a test of one member, on stores that have it and the trait. */
+    const ofMember = <Name extends Capability>(
       name: Name,
       rule: string,
-      test: (member: NonNullable<Store[Name]>) => Promise<void>,
-      trait?: Trait,
-    ) => {
-      it(`${name} ${rule}`, { skip: (trait && backend.lacks[trait]) ?? false }, async (context: TestContext) => {
-        const member = store[name];
-        if (member) await test(member);
-        else context.skip(`the store has no ${name}`);
-      });
-    };
+      body: (member: NonNullable<Store[Name]>) => Promise<void>,
+      ...traits: readonly Trait[]
+    ) =>
+      test([name, ...traits], `${name} ${rule}`, () => body(store[name] ?? assert.fail(`The store has no ${name}.`)));
 
     const keep = { replace: false };
     const replace = { replace: true };

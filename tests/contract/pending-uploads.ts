@@ -2,22 +2,18 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { PendingUpload, Store, UploadDestination, WriteOptions } from '../../src/model/store.ts';
-import { isFullForm } from '../full-forms.ts';
-import type { Backend } from './backend.ts';
+import { afterEach, beforeEach, describe } from 'node:test';
+import type { Capability, PendingUpload, Store, UploadDestination, WriteOptions } from '../../src/model/store.ts';
+import { type Backend, type Trait, testsOf } from './backend.ts';
 import { assertSameBytes, file, ofKind, plant, textOf, treeOf } from './bytes.ts';
 
 type Uploading = Required<Pick<Store, 'createUpload' | 'openUpload'>>;
 
-/** Bytes of a part in a bucket, and of a row in the database. A disk has neither. */
-const BUCKET_PART = 8 * 2 ** 20;
-const OTHER_PART = 2 ** 20;
 const TYPE = 'text/x-a';
 
-/** Tests `Store.createUpload` and `Store.openUpload`, if the store has them. */
+/** Tests `Store.createUpload` and `Store.openUpload`. */
 export function pendingUploadsContract(backend: Backend): void {
-  const part = /^(?:s3|swift)/.test(backend.name) ? BUCKET_PART : OTHER_PART;
+  const part = backend.partBytes?.() ?? 2 ** 20;
   describe(`The contract of uploads in parts: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store;
     let close: () => Promise<void>;
@@ -28,13 +24,17 @@ export function pendingUploadsContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    const ofUploads = (rule: string, test: (uploading: Uploading) => Promise<void>, lacks?: string) => {
-      it(rule, { skip: lacks ?? false }, async (context: TestContext) => {
+    /** Defines a test, on stores that have the members and traits that it needs. */
+    const ofUploads = (
+      rule: string,
+      test: (uploading: Uploading) => Promise<void>,
+      ...needed: readonly (Capability | Trait)[]
+    ) =>
+      testsOf(backend)(needed, rule, () => {
         const { createUpload, openUpload } = store;
-        if (createUpload && openUpload) await test({ createUpload, openUpload });
-        else context.skip('the store has no uploads in parts');
+        assert.ok(createUpload && openUpload);
+        return test({ createUpload, openUpload });
       });
-    };
     /** Begins an upload and returns its ID. */
     const begin = async ({ createUpload }: Uploading, path: string, target: Partial<UploadDestination> = {}) => {
       const id = `upload-${++count}`;
@@ -70,48 +70,53 @@ export function pendingUploadsContract(backend: Backend): void {
       await assert.rejects(uploading.openUpload(id), ofKind('not-found'));
     });
 
-    it('becomes a file from parts that a client sends to the store itself', async (context: TestContext) => {
-      const { createUpload, openUpload, presignParts } = store;
-      if (!createUpload || !openUpload || !presignParts) return context.skip('the store presigns no parts');
-      const uploading = { createUpload, openUpload };
-      const bytes = Buffer.from('content');
-      const id = await begin(uploading, 'f/ü a+b%20.txt', { size: bytes.length });
-      const requested = [{ number: 1, md5: createHash('md5').update(bytes).digest('base64') }];
-      const { parts, partSize } = await presignParts(id, requested, { expires: 60 });
-      assert.ok(partSize > bytes.length);
-      assert.deepEqual(
-        parts.map(({ number, offset, size }) => ({ number, offset, size })),
-        [{ number: 1, offset: 0, size: bytes.length }],
-      );
-      for (const { url, headers } of parts) {
-        assert.equal((await fetch(url, { method: 'PUT', headers, body: bytes })).status, 200);
-      }
-      assert.equal(await offsetOf(uploading, id), bytes.length);
-      const { etag } = await commit(uploading, id, 'f/ü a+b%20.txt');
-      assert.equal(etag, (await store.stat(file('f/ü a+b%20.txt'))).etag);
-      assert.deepEqual(await treeOf(store), { 'f/': null, 'f/ü a+b%20.txt': 'content' });
-      await assert.rejects(presignParts(id, requested, { expires: 60 }), ofKind('not-found'));
-    });
+    ofUploads(
+      'becomes a file from parts that a client sends to the store itself',
+      async (uploading) => {
+        const presignParts = store.presignParts ?? assert.fail();
+        const bytes = Buffer.from('content');
+        const id = await begin(uploading, 'f/ü a+b%20.txt', { size: bytes.length });
+        const requested = [{ number: 1, md5: createHash('md5').update(bytes).digest('base64') }];
+        const { parts, partSize } = await presignParts(id, requested, { expires: 60 });
+        assert.ok(partSize > bytes.length);
+        assert.deepEqual(
+          parts.map(({ number, offset, size }) => ({ number, offset, size })),
+          [{ number: 1, offset: 0, size: bytes.length }],
+        );
+        for (const { url, headers } of parts) {
+          assert.equal((await fetch(url, { method: 'PUT', headers, body: bytes })).status, 200);
+        }
+        assert.equal(await offsetOf(uploading, id), bytes.length);
+        const { etag } = await commit(uploading, id, 'f/ü a+b%20.txt');
+        assert.equal(etag, (await store.stat(file('f/ü a+b%20.txt'))).etag);
+        assert.deepEqual(await treeOf(store), { 'f/': null, 'f/ü a+b%20.txt': 'content' });
+        await assert.rejects(presignParts(id, requested, { expires: 60 }), ofKind('not-found'));
+      },
+      'presignParts',
+    );
 
-    it('removes old uploads that are orphaned, and no others', async (context: TestContext) => {
-      const { createUpload, openUpload, removeUploads } = store;
-      if (!createUpload || !openUpload || !removeUploads) return context.skip('the store removes no uploads');
-      const uploading = { createUpload, openUpload };
-      const orphan = await begin(uploading, 'a', { size: part + 3 });
-      await append(uploading, orphan, randomBytes(part + 2));
-      const known = await begin(uploading, 'b');
-      await append(uploading, known, 'b');
-      const isOrphaned = async (id: string) => id !== known;
-      const [past, future] = [-1, 1].map((days) => new Date(Date.now() + days * 24 * 60 * 60_000));
-      assert.ok(past && future);
-      assert.equal(await removeUploads({ before: past, isOrphaned }), 0);
-      assert.equal(await offsetOf(uploading, orphan), part + 2);
-      assert.equal(await removeUploads({ before: future, isOrphaned }), 1);
-      await assert.rejects(openUpload(orphan), ofKind('not-found'));
-      assert.equal(await removeUploads({ before: future, isOrphaned }), 0, 'nothing remains');
-      await commit(uploading, known, 'b');
-      assert.deepEqual(await treeOf(store), { b: 'b' });
-    });
+    ofUploads(
+      'removes old uploads that are orphaned, and no others',
+      async (uploading) => {
+        const { openUpload } = uploading;
+        const removeUploads = store.removeUploads ?? assert.fail();
+        const orphan = await begin(uploading, 'a', { size: part + 3 });
+        await append(uploading, orphan, randomBytes(part + 2));
+        const known = await begin(uploading, 'b');
+        await append(uploading, known, 'b');
+        const isOrphaned = async (id: string) => id !== known;
+        const [past, future] = [-1, 1].map((days) => new Date(Date.now() + days * 24 * 60 * 60_000));
+        assert.ok(past && future);
+        assert.equal(await removeUploads({ before: past, isOrphaned }), 0);
+        assert.equal(await offsetOf(uploading, orphan), part + 2);
+        assert.equal(await removeUploads({ before: future, isOrphaned }), 1);
+        await assert.rejects(openUpload(orphan), ofKind('not-found'));
+        assert.equal(await removeUploads({ before: future, isOrphaned }), 0, 'nothing remains');
+        await commit(uploading, known, 'b');
+        assert.deepEqual(await treeOf(store), { b: 'b' });
+      },
+      'removeUploads',
+    );
 
     ofUploads('can be empty', async (uploading) => {
       const id = await begin(uploading, 'a', { size: 0 });
@@ -146,7 +151,7 @@ export function pendingUploadsContract(backend: Backend): void {
         offsets.toSorted((left, right) => left - right),
       );
       const reached = offsets.filter((offset) => offset < bytes.length).at(-1);
-      assert.equal(reached, backend.name === 'disk' ? undefined : 2 * part);
+      assert.equal(reached, backend.lacks['durable-offsets'] ? undefined : 2 * part);
     });
 
     ofUploads('can end exactly with a part', async (uploading) => {
@@ -207,8 +212,7 @@ export function pendingUploadsContract(backend: Backend): void {
       assertSameBytes(await contentOf(store, 'a'), bytes);
     });
 
-    // A bucket gets a file below the size of a part in another request: tests/stores/s3-pending-uploads.test.ts.
-    for (const size of isFullForm || part === OTHER_PART ? [3, part + 3] : [part + 3]) {
+    for (const size of [3, part + 3]) {
       ofUploads(`of ${size} bytes requires the condition at its creation and at its commit`, async (uploading) => {
         const bytes = randomBytes(size);
         await plant(store, { taken: 'old' });
@@ -242,21 +246,24 @@ export function pendingUploadsContract(backend: Backend): void {
         assertSameBytes(await contentOf(store, 'a'), bytes);
       });
 
-      ofUploads(`of ${size} bytes keeps the content that it replaces as a version`, async (uploading) => {
-        if (!store.listVersions) return;
-        const bytes = randomBytes(size);
-        await plant(store, { a: 'old' });
-        const id = await begin(uploading, 'a', { size, user: 'ann' });
-        await append(uploading, id, bytes);
-        const kept: string[] = [];
-        await commit(uploading, id, 'a', { keep: { user: 'ann', onKept: (version) => kept.push(version) } });
-        assertSameBytes(await contentOf(store, 'a'), bytes);
-        const { versions } = await store.listVersions(file('a'));
-        assert.deepEqual(
-          versions.map(({ id: version, size: bytesOfVersion, replacedBy }) => [version, bytesOfVersion, replacedBy]),
-          [[kept[0], 3, 'ann']],
-        );
-      });
+      ofUploads(
+        `of ${size} bytes keeps the content that it replaces as a version`,
+        async (uploading) => {
+          const bytes = randomBytes(size);
+          await plant(store, { a: 'old' });
+          const id = await begin(uploading, 'a', { size, user: 'ann' });
+          await append(uploading, id, bytes);
+          const kept: string[] = [];
+          await commit(uploading, id, 'a', { keep: { user: 'ann', onKept: (version) => kept.push(version) } });
+          assertSameBytes(await contentOf(store, 'a'), bytes);
+          const { versions } = (await store.listVersions?.(file('a'))) ?? assert.fail();
+          assert.deepEqual(
+            versions.map(({ id: version, size: bytesOfVersion, replacedBy }) => [version, bytesOfVersion, replacedBy]),
+            [[kept[0], 3, 'ann']],
+          );
+        },
+        'listVersions',
+      );
     }
 
     ofUploads('ends when it is removed, any number of times', async (uploading) => {

@@ -1,13 +1,11 @@
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { s3Versioned, shareWithinFile } from './backend.ts';
-import { optionalContract } from './optional.ts';
+import { capabilitiesContract } from './optional.ts';
+import { versionsContract } from './versions.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-// Versions are objects of the bucket here. The other members are always tested in a bucket without object versions.
-optionalContract(shareWithinFile(s3Versioned), {
-  trash: isFullForm,
-  members: isFullForm,
-  uploads: isFullForm,
-});
+// Versions are objects of the bucket here. The other members are tested in a bucket without object versions.
+const backend = shareWithinFile(s3Versioned);
+capabilitiesContract(backend);
+versionsContract(backend);

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { afterEach, beforeEach, describe } from 'node:test';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, MAX_KEY_BYTES } from '../../src/model/path.ts';
-import type { Store, TrashedItem, TrashStore } from '../../src/model/store.ts';
-import type { Backend } from './backend.ts';
-import { emptied } from './backend.ts';
+import type { Capability, Store, TrashedItem, TrashStore } from '../../src/model/store.ts';
+import { type Backend, emptied, has, type Trait, testsOf } from './backend.ts';
 import { file, folder, longPath, ofKind, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
 
 /** Ids that no store has issued: well-formed ones, and ones that would name other files if they were part of a path. */
 const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}.json`, 'x'.repeat(300)] as KeptId[];
 
-/** The guarantees of `TrashStore`, for a store with a trash. */
+/** Tests the members of `TrashStore`. */
 export function trashContract(backend: Backend): void {
   describe(`The contract of the trash: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store & TrashStore;
@@ -23,13 +22,9 @@ export function trashContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** Defines a test that is skipped if the store lacks a member. */
-    const test = (rule: string, body: () => Promise<void>, member: keyof TrashStore = 'moveToTrash') => {
-      it(rule, async (context: TestContext) => {
-        if (store[member]) await body();
-        else context.skip(`the store has no ${member}`);
-      });
-    };
+    /** Defines a test, on stores that have the members and traits that it needs. */
+    const test = (rule: string, body: () => Promise<void>, ...needed: readonly (Capability | Trait)[]) =>
+      testsOf(backend)(needed, rule, body);
 
     const trashed = (path: FilePath | FolderPath, user?: string) => store.moveToTrash(path, { id: newKeptId(), user });
 
@@ -192,20 +187,23 @@ export function trashContract(backend: Backend): void {
       assert.deepEqual([await treeOf(store), await pathsInTrash()], [before, ['e/', 'f/', 'a']]);
     });
 
-    test('restores nothing below a file or over the other kind', async () => {
-      if (backend.lacks['one-kind-per-name']) return;
-      await plant(store, { a: '1', 'f/b': '2' });
-      const [a, f] = [(await trashed(file('a'))).id, (await trashed(folder('f'))).id];
-      await plant(store, { 'a/': null, f: 'file', g: 'file' });
-      const before = await treeOf(store);
-      for (const path of ['a', 'g/a']) {
-        await assert.rejects(store.restoreTrashed(a, file(path)), ofKind('wrong-kind'), path);
-      }
-      for (const path of ['f', 'g/f']) {
-        await assert.rejects(store.restoreTrashed(f, folder(path)), ofKind('wrong-kind'), path);
-      }
-      assert.deepEqual([await treeOf(store), await pathsInTrash()], [before, ['f/', 'a']]);
-    });
+    test(
+      'restores nothing below a file or over the other kind',
+      async () => {
+        await plant(store, { a: '1', 'f/b': '2' });
+        const [a, f] = [(await trashed(file('a'))).id, (await trashed(folder('f'))).id];
+        await plant(store, { 'a/': null, f: 'file', g: 'file' });
+        const before = await treeOf(store);
+        for (const path of ['a', 'g/a']) {
+          await assert.rejects(store.restoreTrashed(a, file(path)), ofKind('wrong-kind'), path);
+        }
+        for (const path of ['f', 'g/f']) {
+          await assert.rejects(store.restoreTrashed(f, folder(path)), ofKind('wrong-kind'), path);
+        }
+        assert.deepEqual([await treeOf(store), await pathsInTrash()], [before, ['f/', 'a']]);
+      },
+      'one-kind-per-name',
+    );
 
     test('refuses a restore that would make a path too long, and changes nothing', async () => {
       const deep = longPath('a', (store.maxPathBytes?.() ?? MAX_KEY_BYTES) - 200);
@@ -224,7 +222,9 @@ export function trashContract(backend: Backend): void {
         await assert.rejects(store.findTrashed(id), ofKind('not-found'), id);
         await assert.rejects(store.measureTrashed(id), ofKind('not-found'), id);
         await assert.rejects(store.restoreTrashed(id, file('b')), ofKind('not-found'), id);
-        if (store.purgeTrashed) await assert.rejects(store.purgeTrashed(id), ofKind('not-found'), id);
+        if (has(backend, 'purgeTrashed')) {
+          await assert.rejects(async () => store.purgeTrashed?.(id), ofKind('not-found'), id);
+        }
       }
       assert.deepEqual([await treeOf(store), await pathsInTrash()], [{}, ['a']]);
     });
@@ -308,25 +308,28 @@ export function trashContract(backend: Backend): void {
     );
 
     for (const name of ['copyFolder', 'moveFolder'] as const) {
-      test(`receives a folder that ${name} replaces, only if it is kept`, async () => {
-        const replace = store[name];
-        if (!replace) return;
-        await plant(store, { 'a/b': 'new', 'z/old': 'old', 'z/f/c': 'old' });
-        const kept: KeptId[] = [];
-        const keep = { user: 'ann', onKept: (id: KeptId) => void kept.push(id) };
-        await replace(folder('a'), folder('y'), { replace: true, keep });
-        assert.deepEqual([kept, await items()], [[], []], 'Nothing was replaced.');
-        if (name === 'moveFolder') await plant(store, { 'a/b': 'new' });
-        await replace(folder('a'), folder('z'), { replace: true, keep });
-        const [item, ...others] = await items();
-        assert.ok(item);
-        assert.deepEqual([item.path, item.user, others, kept], ['z/', 'ann', [], [item.id]]);
-        assert.deepEqual(await treeOf(store, 'z/'), { 'z/b': 'new' });
-        await store.restoreTrashed(item.id, folder('x'));
-        assert.deepEqual(await treeOf(store, 'x/'), { 'x/f/': null, 'x/f/c': 'old', 'x/old': 'old' });
-        await replace(folder('z'), folder('y'), { replace: true });
-        assert.deepEqual(await items(), []);
-      });
+      test(
+        `receives a folder that ${name} replaces, only if it is kept`,
+        async () => {
+          const replace = store[name] ?? assert.fail();
+          await plant(store, { 'a/b': 'new', 'z/old': 'old', 'z/f/c': 'old' });
+          const kept: KeptId[] = [];
+          const keep = { user: 'ann', onKept: (id: KeptId) => void kept.push(id) };
+          await replace(folder('a'), folder('y'), { replace: true, keep });
+          assert.deepEqual([kept, await items()], [[], []], 'Nothing was replaced.');
+          if (name === 'moveFolder') await plant(store, { 'a/b': 'new' });
+          await replace(folder('a'), folder('z'), { replace: true, keep });
+          const [item, ...others] = await items();
+          assert.ok(item);
+          assert.deepEqual([item.path, item.user, others, kept], ['z/', 'ann', [], [item.id]]);
+          assert.deepEqual(await treeOf(store, 'z/'), { 'z/b': 'new' });
+          await store.restoreTrashed(item.id, folder('x'));
+          assert.deepEqual(await treeOf(store, 'x/'), { 'x/f/': null, 'x/f/c': 'old', 'x/old': 'old' });
+          await replace(folder('z'), folder('y'), { replace: true });
+          assert.deepEqual(await items(), []);
+        },
+        name,
+      );
     }
   });
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { afterEach, beforeEach, describe } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
-import type { FileVersion, Store, TrashStore, VersionStore } from '../../src/model/store.ts';
-import { type Backend, emptied } from './backend.ts';
+import type { Capability, FileVersion, Store, VersionStore } from '../../src/model/store.ts';
+import { type Backend, emptied, type Trait, testsOf } from './backend.ts';
 import { file, folder, ofKind, textOf, treeOf, upload } from './bytes.ts';
 
 /** Ids that no store has issued for a version of the file. */
 const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}~x`, 'x'.repeat(300)] as KeptId[];
 
-/** The guarantees of `VersionStore`, for a store that keeps versions. */
+/** Tests the members of `VersionStore`. */
 export function versionsContract(backend: Backend): void {
   describe(`The contract of versions: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store & VersionStore;
@@ -26,13 +26,9 @@ export function versionsContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** Defines a test that is skipped if the store lacks a member. */
-    const test = (rule: string, body: () => Promise<void>, member: keyof VersionStore = 'listVersions') => {
-      it(rule, async (context: TestContext) => {
-        if (store[member]) await body();
-        else context.skip(`the store has no ${member}`);
-      });
-    };
+    /** Defines a test, on stores that have the members and traits that it needs. */
+    const test = (rule: string, body: () => Promise<void>, ...needed: readonly (Capability | Trait)[]) =>
+      testsOf(backend)(needed, rule, body);
 
     const keep = (user?: string) => ({ user, onKept: (id: KeptId) => void kept.push(id) });
     const write = (path: string, text: string, user?: string) =>
@@ -91,12 +87,12 @@ export function versionsContract(backend: Backend): void {
     test(
       'keeps nothing without being asked to',
       async () => {
-        if (backend.lacks['versions-on-request']) return;
         await store.write(file('a'), upload('old'));
         await store.write(file('a'), upload('new'));
         assert.deepEqual(await versionsOf('a'), []);
       },
       'purgeVersions',
+      'versions-on-request',
     );
 
     test('has no version for a write that fails', async () => {
@@ -115,29 +111,38 @@ export function versionsContract(backend: Backend): void {
       assert.deepEqual([await versionsOf('a'), kept, await textOf(store, 'a')], [[], [], 'old']);
     });
 
-    test('keeps what a staged upload replaces', async () => {
-      if (!store.stage) return;
-      await write('a', 'old');
-      const staged = await store.stage(upload('new'));
-      await staged.commit(file('a'), { type: 'text/plain' }, { keep: keep('ann') });
-      assert.deepEqual([await textOf(store, 'a'), await textsOf('a'), kept.length], ['new', ['old'], 1]);
-    });
+    test(
+      'keeps what a staged upload replaces',
+      async () => {
+        await write('a', 'old');
+        const staged = await store.stage?.(upload('new'));
+        await staged?.commit(file('a'), { type: 'text/plain' }, { keep: keep('ann') });
+        assert.deepEqual([await textOf(store, 'a'), await textsOf('a'), kept.length], ['new', ['old'], 1]);
+      },
+      'stage',
+    );
 
     for (const name of ['copy', 'move'] as const) {
-      test(`keeps what ${name} replaces`, async () => {
-        const member = store[name];
-        if (!member) return;
-        await write('a', 'new');
-        await member(file('a'), file('b'), { replace: true, keep: keep() });
-        assert.deepEqual([await versionsOf('b'), kept], [[], []], 'Nothing was replaced.');
-        await write('a', 'newer');
-        await write('z', 'old');
-        await assert.rejects(member(file('a'), file('z'), { replace: false, keep: keep() }), ofKind('already-exists'));
-        assert.deepEqual(await versionsOf('z'), []);
-        await member(file('a'), file('z'), { replace: true, keep: keep('ann') });
-        assert.deepEqual([await textOf(store, 'z'), await textsOf('z')], ['newer', ['old']]);
-        assert.equal((await versionsOf('z'))[0]?.replacedBy, 'ann');
-      });
+      test(
+        `keeps what ${name} replaces`,
+        async () => {
+          const member = store[name] ?? assert.fail();
+          await write('a', 'new');
+          await member(file('a'), file('b'), { replace: true, keep: keep() });
+          assert.deepEqual([await versionsOf('b'), kept], [[], []], 'Nothing was replaced.');
+          await write('a', 'newer');
+          await write('z', 'old');
+          await assert.rejects(
+            member(file('a'), file('z'), { replace: false, keep: keep() }),
+            ofKind('already-exists'),
+          );
+          assert.deepEqual(await versionsOf('z'), []);
+          await member(file('a'), file('z'), { replace: true, keep: keep('ann') });
+          assert.deepEqual([await textOf(store, 'z'), await textsOf('z')], ['newer', ['old']]);
+          assert.equal((await versionsOf('z'))[0]?.replacedBy, 'ann');
+        },
+        name,
+      );
     }
 
     test('reads a version like a file', async () => {
@@ -203,15 +208,18 @@ export function versionsContract(backend: Backend): void {
       assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'first' });
     });
 
-    test('restores no version over a folder', async () => {
-      if (backend.lacks['one-kind-per-name']) return;
-      for (const text of ['first', 'second']) await write('a', text);
-      const [first] = await versionsOf('a');
-      assert.ok(first);
-      await store.remove(file('a'));
-      await store.createFolder(folder('a'));
-      await assert.rejects(store.restoreVersion(file('a'), first.id, { keep: keep() }), ofKind('wrong-kind'));
-    });
+    test(
+      'restores no version over a folder',
+      async () => {
+        for (const text of ['first', 'second']) await write('a', text);
+        const [first] = await versionsOf('a');
+        assert.ok(first);
+        await store.remove(file('a'));
+        await store.createFolder(folder('a'));
+        await assert.rejects(store.restoreVersion(file('a'), first.id, { keep: keep() }), ofKind('wrong-kind'));
+      },
+      'one-kind-per-name',
+    );
 
     test(
       'belongs to its path when the file is moved, deleted or created again',
@@ -295,15 +303,17 @@ export function versionsContract(backend: Backend): void {
       'expireVersions',
     );
 
-    test('remains when the file is moved to the trash and back', async () => {
-      const { moveToTrash, restoreTrashed } = store as Store & Partial<TrashStore>;
-      if (!moveToTrash || !restoreTrashed) return;
-      for (const text of ['1', '2']) await write('f/a', text);
-      const { id } = await moveToTrash(file('f/a'), { id: newKeptId() });
-      assert.deepEqual(await treeOf(store), emptied(backend, { 'f/': null }, 'f/'));
-      assert.ok((await textsOf('f/a')).includes('1'));
-      await restoreTrashed(id, file('f/a'));
-      assert.deepEqual([await textOf(store, 'f/a'), (await textsOf('f/a')).includes('1')], ['2', true]);
-    });
+    test(
+      'remains when the file is moved to the trash and back',
+      async () => {
+        for (const text of ['1', '2']) await write('f/a', text);
+        const { id } = (await store.moveToTrash?.(file('f/a'), { id: newKeptId() })) ?? assert.fail();
+        assert.deepEqual(await treeOf(store), emptied(backend, { 'f/': null }, 'f/'));
+        assert.ok((await textsOf('f/a')).includes('1'));
+        await store.restoreTrashed?.(id, file('f/a'));
+        assert.deepEqual([await textOf(store, 'f/a'), (await textsOf('f/a')).includes('1')], ['2', true]);
+      },
+      'moveToTrash',
+    );
   });
 }

@@ -7,7 +7,10 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { KIND_OF_CODE } from '../../src/model/error.ts';
+import { DISK } from '../../src/stores/disk/backend.ts';
+import { GITHUB } from '../../src/stores/github/backend.ts';
 import { EFFECTS } from '../../src/stores/layers/wrap.ts';
+import { S3 } from '../../src/stores/s3/backend.ts';
 import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -57,6 +60,17 @@ describe('The reference tables of docs/writing-a-store.md', () => {
     const required = ['list', 'stat', 'read', 'write', 'remove', 'createFolder', 'removeFolder'];
     const optional = Object.keys(EFFECTS).filter((member) => !required.includes(member));
     assert.deepEqual(codesOf('Capabilities'), optional.toSorted());
+  });
+
+  it('list the optional members of each backend', () => {
+    const rows = [...PAGE.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| [^|]+ \| (all|[a-z, ]+) \|$/gm)];
+    const membersOf = (backend: string) =>
+      rows
+        .filter(([, , backends = '']) => backends === 'all' || backends.split(', ').includes(backend))
+        .flatMap(([, members = '']) => members.replaceAll('`', '').split(', '));
+    for (const [name, { capabilities }] of Object.entries({ disk: DISK, bucket: S3, repository: GITHUB })) {
+      assert.deepEqual(new Set(membersOf(name)), new Set<string>(capabilities), name);
+    }
   });
 
   it('list every kind of error', () => {

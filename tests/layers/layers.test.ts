@@ -126,8 +126,8 @@ describe('Every layer', () => {
 
 for (const [name, wrap] of Object.entries(LAYERS).filter(([layer]) => layer !== 'read-only')) {
   const wrapped: Backend = {
+    ...memory,
     name: `memory in ${name}`,
-    lacks: memory.lacks,
     async open() {
       const { store, close } = await memory.open();
       return { store: wrap(store), close };

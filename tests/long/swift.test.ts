@@ -13,6 +13,7 @@ export const needs: readonly Need[] = ['swift'];
 const swift = await startSwift();
 
 const backend: Backend = shareWithinFile({
+  ...s3,
   ...bucketBackend(() => swift),
   name: 'swift',
   lacks: {

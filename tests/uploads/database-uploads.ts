@@ -28,6 +28,7 @@ export function withDatabaseUploads(
 export function databaseUploads(backend: Backend, locate: () => Promise<DatabaseLocation>): Backend {
   return {
     ...backend,
+    capabilities: [...backend.capabilities, 'createUpload', 'openUpload'],
     async open() {
       const opened = await backend.open();
       const database = await startDatabase(await locate());
