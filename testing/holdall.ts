@@ -8,7 +8,11 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { atEnd, type Owner } from './at-end.ts';
+import { lastLines, printAtFailure } from './print-at-failure.ts';
 import { until } from './until.ts';
+
+export { atEnd, type Owner } from './at-end.ts';
 
 /** A line of the service's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -18,11 +22,6 @@ const ERROR_LEVELS: readonly unknown[] = ['error', 'fatal', 50, 60];
 
 /** Returns whether a line of a log reports an error. */
 export const isError = ({ level }: LogLine): boolean => ERROR_LEVELS.includes(level);
-
-/** The owner of resources, such as a test. Calls the functions given to `after` when it ends. */
-export interface Owner {
-  after(end: () => Promise<void>): void;
-}
 
 /** The exit status of a process. */
 interface End {
@@ -70,6 +69,7 @@ export async function startHoldall(t: Owner, { root, settings, ...start }: Start
   createInterface(child.stdout).on('line', (line) => void log.push(JSON.parse(line)));
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += String(bytes)));
   void text(child.stderr).then((printed) => process.stderr.write(printed));
+  printAtFailure(t, `The end of the log of the service ${pid}`, () => lastLines(log));
 
   const ready = await until('Holdall is ready', async () => {
     if (child.exitCode !== null || child.signalCode !== null) {
@@ -118,19 +118,6 @@ export async function temporaryFolder(t: Owner): Promise<string> {
   return folder;
 }
 
-const endings = new WeakMap<Owner, (() => unknown)[]>();
-
-/** Calls `end` when its owner has ended, in any way. The functions run in reverse order of registration. */
-export function atEnd(t: Owner, end: () => unknown): void {
-  const known = endings.get(t);
-  if (known) return void known.unshift(end);
-  const all = [end];
-  endings.set(t, all);
-  t.after(async () => {
-    for (const each of all) await each();
-  });
-}
-
 /** Returns whether a process is running. A zombie is not. */
 export function isRunning(pid: number): boolean {
   try {
@@ -146,7 +133,7 @@ const SCRIPT = fileURLToPath(new URL('../bin/holdall.js', import.meta.url));
  * Without load shedding: tests on a busy machine must not count as an overload. Without programs for thumbnails,
  * because each start would try their sandbox.
  */
-const DEFAULTS = {
+export const DEFAULTS = {
   HOST: '127.0.0.1',
   PORT: '0',
   WORKERS: '1',

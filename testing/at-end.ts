@@ -1,0 +1,28 @@
+import { after } from 'node:test';
+
+/** The owner of resources, such as a test. Calls the functions given to `after` when it ends. */
+export interface Owner {
+  after(end: () => Promise<void>): void;
+}
+
+const endings = new WeakMap<Owner, (() => unknown)[]>();
+
+/** Calls `end` when its owner has ended, in any way. The functions run in reverse order of registration. */
+export function atEnd(owner: Owner, end: () => unknown): void {
+  const known = endings.get(owner);
+  if (known) return void known.unshift(end);
+  const all = [end];
+  endings.set(owner, all);
+  owner.after(async () => {
+    for (const each of all) await each();
+  });
+}
+
+/** Returns the owner of what the tests of the current suite share. */
+export function ownerOfSuite(): Owner {
+  const ends: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return { after: (end) => void ends.push(end) };
+}
