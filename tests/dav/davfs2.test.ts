@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { startDav } from './dav-service.ts';
+import { startDavProcess } from './dav-service.ts';
 import { mountDavfs2 } from './davfs2.ts';
 import { treeIn } from './trees.ts';
 
@@ -28,7 +28,8 @@ const STATEMENTS = [
 
 describe('davfs2', () => {
   it('mounts the service, and each program reads back what it wrote', async (t) => {
-    const { url, root, log } = await startDav(t, { basePath: '/our/files' });
+    // Not in this process: while it waits for files of the mount, it could not read those of the disk.
+    const { url, root, log } = await startDavProcess(t, { basePath: '/our/files' });
     const { folder, unmount } = await mountDavfs2(t, url);
     const run = runnerIn(folder);
 
