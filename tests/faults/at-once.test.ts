@@ -4,63 +4,54 @@ import { link, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'no
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { MoveRecords } from '../../src/stores/disk/move-records.ts';
-import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { startHoldall } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
+import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
-import { type HttpResponse, jsonOf, postForm, postJson, send } from '../http/client.ts';
-import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
+import { type HttpResponse, jsonOf, postForm, postJson, send, upload } from '../http/client.ts';
+import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 
-const SIZE = 3 * 1024 * 1024;
-const UPLOADS = isFullForm ? 50 : 16;
-const READERS = isFullForm ? 4 : 2;
-
-/** Returns the bytes of upload `number`. Its size, and every part of it, identifies the upload. */
-const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
-
-it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see complete files`, async (t) => {
-  const { port, root } = await startHoldall(t, { settings: { WORKERS: '2' } });
-  const put = (number: number) =>
-    postForm(port, [
-      { name: 'prefix', value: 'folder/' },
-      { name: 'file', filename: 'file', value: versionOf(number) },
-    ]);
-  await put(0);
-
-  let isDone = false;
-  const read = async () => {
-    while (!isDone) {
-      const { status, body } = await send(port, '/file/folder/file');
-      assert.equal(status, 200);
-      assertVersion(body);
-      const [entry] = jsonOf(await send(port, '/folder'))['entries'] as { size: number }[];
-      assert.ok(
-        entry && entry.size >= SIZE && entry.size <= SIZE + UPLOADS,
-        'A listing describes one complete version.',
-      );
-    }
-  };
-  const reading = Promise.all(Array.from({ length: READERS }, read));
-  const responses = await Promise.all(Array.from({ length: UPLOADS }, (_, index) => put(index + 1))).finally(() => {
-    isDone = true;
-  });
-  await reading;
-
-  assert.ok(responses.every(({ status }) => status === 200));
-  const last = await send(port, '/file/folder/file');
-  const winner = responses.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
-  assert.ok(last.body.equals(versionOf(winner)), 'The last ETag is that of the stored upload.');
-  assertSameBytes(await readFile(join(root, 'folder/file')), last.body);
-  assert.deepEqual(await contentsOf(root), ['folder/', 'folder/file']);
-  await untilNoTemporaryFiles(root);
-});
+/** A service that a test sends requests to. */
+interface Service {
+  readonly port: number;
+}
 
 it('resolves concurrent requests to two services on one root consistently', async (t) => {
-  const first = await startHoldall(t, { settings: { WORKERS: '2' } });
+  const first = await startInProcess(t);
   const second = await startHoldall(t, { root: first.root });
   const { root } = first;
   const services = [first, second];
   const race = racing(services);
   const textAt = (path: string) => readFile(join(root, path), 'utf8');
+
+  await t.test('stores one of several uploads to a path, and readers see only complete files', async () => {
+    await race(async (round) => {
+      const path = `folder ${round}/file`;
+      const put = (number: number) => upload(portOf(services, number), path, versionOf(number));
+      await put(0);
+      let isDone = false;
+      const read = async (reader: number) => {
+        while (!isDone) {
+          const { status, body } = await send(portOf(services, reader), `/file/${encodeURI(path)}`);
+          assert.equal(status, 200);
+          assertVersion(body);
+          const listing = jsonOf(await send(portOf(services, reader), `/folder%20${round}`));
+          const [entry] = listing['entries'] as { size: number }[];
+          assert.ok(entry && entry.size >= SIZE && entry.size <= SIZE + RUNNERS.length, 'It is of one version.');
+        }
+      };
+      const reading = Promise.all([0, 1].map(read));
+      const responses = await Promise.all(RUNNERS.map((runner) => put(runner + 1))).finally(() => {
+        isDone = true;
+      });
+      await reading;
+      const last = await send(first.port, `/file/${encodeURI(path)}`);
+      const winner = responses.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
+      assert.ok(last.body.equals(versionOf(winner)), 'The last ETag is that of the stored upload.');
+      assertSameBytes(await readFile(join(root, path)), last.body);
+      assert.deepEqual(await readdir(join(root, `folder ${round}`)), ['file']);
+    });
+  });
 
   await t.test('completes exactly one of several file copies to one destination', async () => {
     await plant(root, RUNNERS);
@@ -127,7 +118,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
     await race(async (round) => {
       const responses = RUNNERS.map((runner) =>
         postForm(
-          (runner % 2 === 0 ? first : second).port,
+          portOf(services, runner),
           [{ name: 'file', filename: `uploaded ${round}`, value: `runner ${runner}` }],
           { 'if-none-match': '*' },
         ),
@@ -141,7 +132,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
     await race(async (_round, sendAll) => {
       const made = sendAll(() => ['/create_folder', { path: 'made/and/removed' }]);
       const removed = RUNNERS.slice(0, REMOVALS).map((runner) =>
-        send(services[runner % services.length]?.port ?? Number.NaN, '/delete_folder/made', { method: 'DELETE' }),
+        send(portOf(services, runner), '/delete_folder/made', { method: 'DELETE' }),
       );
       for (const { status, body } of await Promise.all(made)) assert.equal(status, 200, body.toString());
       await Promise.all(removed);
@@ -155,7 +146,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
         await writeFile(join(root, folder, `of ${folder} ${round}`), folder);
       }
       const uploads = RUNNERS.map((runner) =>
-        postForm(services[runner % services.length]?.port ?? Number.NaN, [
+        postForm(portOf(services, runner), [
           { name: 'prefix', value: 'replaced' },
           { name: 'file', filename: `upload ${runner}`, value: 'uploaded' },
         ]),
@@ -163,7 +154,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
       const verb = round % 2 === 0 ? '/copy' : '/move';
       const body = { source: 'source', destination: 'replaced', is_folder: true, overwrite: true };
       const response = await postJson(first.port, verb, body);
-      for (const upload of await Promise.all(uploads)) assert.equal(upload.status, 200);
+      for (const { status } of await Promise.all(uploads)) assert.equal(status, 200);
       assert.equal(response.status, 200, response.body.toString());
       const left = await readdir(join(root, 'replaced'));
       assert.ok(left.includes(`of source ${round}`) && !left.includes(`of replaced ${round}`), left.join());
@@ -184,7 +175,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
     await race(async (round) => {
       await mkdir(join(root, `left ${round}`));
       await writeFile(join(root, `left ${round}/file`), 'text');
-      const move = (source: string, destination: string, is_folder: boolean, { port }: Holdall) =>
+      const move = (source: string, destination: string, is_folder: boolean, { port }: Service) =>
         postJson(port, '/move', { source, destination, is_folder });
       await Promise.all([
         move(`left ${round}/file`, `right ${round}/file`, false, first),
@@ -197,8 +188,14 @@ it('resolves concurrent requests to two services on one root consistently', asyn
   await t.test('leaves no temporary files', () => untilNoTemporaryFiles(root));
 });
 
+/**
+ * Milliseconds in which other programs must have changed the files: the service waits for 2,000. A test that a busy machine
+ * delays for longer tries again.
+ */
+const MAX_CHANGE_MS = 1500;
+
 it('replaces and removes nothing wrongly if other programs change a file while its move waits for another process', async (t) => {
-  const { port, root } = await startHoldall(t);
+  const { port, root } = await startInProcess(t);
   const records = new MoveRecords(join(root, '.holdall/moves'));
   const textAt = (path: string) => readFile(join(root, path), 'utf8').catch(() => undefined);
   /** Makes two hard links of a file, as a move that another process has begun, and starts the same move. */
@@ -209,12 +206,13 @@ it('replaces and removes nothing wrongly if other programs change a file while i
     await writeFile(join(root, `${name} newer`), 'newer');
     const { dev, ino } = await lstat(join(root, from), { bigint: true });
     await records.add([`${dev}:${ino}`, from, to]);
+    const began = performance.now();
     const response = postJson(port, `/rename/${encodeURIComponent(from)}`, { newName: to, overwrite });
-    return { from, to, newer: `${name} newer`, response };
+    return { from, to, newer: `${name} newer`, began, response };
   };
   type Move = Awaited<ReturnType<typeof begin>>;
   const put = (name: 'from' | 'to') => (move: Move) => rename(join(root, move.newer), join(root, move[name]));
-  const remove = (name: 'from' | 'to') => (move: Move) => rm(join(root, move[name]));
+  const remove = (name: 'from' | 'to') => (move: Move) => rm(join(root, move[name]), { force: true });
   const cases: readonly {
     readonly title: string;
     readonly overwrite: boolean;
@@ -230,22 +228,36 @@ it('replaces and removes nothing wrongly if other programs change a file while i
     { title: 'removed to', overwrite: true, change: remove('to'), outcome: [200, undefined, 'moved'] },
     { title: 'removed from', overwrite: true, change: remove('from'), outcome: [404, undefined, 'moved'] },
   ];
-  const moves = await Promise.all(cases.map(({ title, overwrite }) => begin(title, overwrite)));
-  // The service then waits to find out whether another process is moving the files.
-  for (let responses = 0; responses < 20; responses++)
-    await send(port, `/file/${encodeURIComponent('untouched from')}`);
-  await Promise.all(cases.map(({ change }, index) => change(moves[index] ?? assert.fail())));
-  for (const [index, { title, outcome }] of cases.entries()) {
-    const { from, to, response } = moves[index] ?? assert.fail();
+  const attempt = async ({ title, overwrite, change, outcome }: (typeof cases)[number], count: number) => {
+    const move = await begin(`${title} ${count}`, overwrite);
+    const { from, to, began, response } = move;
+    // The service then waits to find out whether another process is moving the file.
+    for (let responses = 0; responses < 3; responses++) await send(port, `/file/${encodeURIComponent(from)}`);
+    await change(move);
+    const isInTime = performance.now() - began < MAX_CHANGE_MS;
     const { status, body } = await response;
+    if (!isInTime) return false;
     assert.deepEqual([status, await textAt(from), await textAt(to)], outcome, `${title}: ${body.toString()}`);
-  }
+    return true;
+  };
+  await Promise.all(
+    cases.map(async (each) => {
+      let count = 0;
+      await until(`"${each.title}" is in time`, () => attempt(each, count++));
+    }),
+  );
   assert.ok(!existsSync(join(root, '.holdall/moves')));
   await untilNoTemporaryFiles(root);
 });
 
+/** Bytes of an upload: several chunks. */
+const SIZE = 256 * 1024;
+
+/** Returns the bytes of upload `number`. Its size, and every part of it, identifies the upload. */
+const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
+
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
-const ROUNDS = isFullForm ? 15 : 3;
+const ROUNDS = 3;
 
 /** Each removal can fail one attempt to create a folder. The service makes more attempts. */
 const REMOVALS = 4;
@@ -253,13 +265,17 @@ const REMOVALS = 4;
 type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<HttpResponse>[];
 
 /** Runs rounds of concurrent requests, alternately to both services. */
-function racing(services: readonly Holdall[]) {
-  const portOf = (runner: number) => services[runner % services.length]?.port ?? Number.NaN;
-  const sendAll: SendAll = (requestOf) => RUNNERS.map((runner) => postJson(portOf(runner), ...requestOf(runner)));
+function racing(services: readonly Service[]) {
+  const sendAll: SendAll = (requestOf) =>
+    RUNNERS.map((runner) => postJson(portOf(services, runner), ...requestOf(runner)));
   return async (run: (round: number, sendAll: SendAll) => Promise<void>) => {
     for (let round = 0; round < ROUNDS; round++) await run(round, sendAll);
   };
 }
+
+/** Returns the port of one of the services, in turn. */
+const portOf = (services: readonly Service[], turn: number) =>
+  services[turn % services.length]?.port ?? assert.fail('There are no services.');
 
 /** Asserts that one request succeeds and all others return this status. Returns the number of the successful one. */
 async function onlyWinner(responses: readonly Promise<HttpResponse>[], refusal: number): Promise<number> {

@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
 import { contentsOf, temporaryFilesOf, untilNoTemporaryFiles, untilStaged } from '../process/temporary-files.ts';
@@ -15,8 +15,8 @@ import { isComplete, plantTree, treeOf } from './trees.ts';
 const HALF = Buffer.alloc(512 * 1024, 'half');
 
 it('handles a client that disconnects', async (t) => {
-  const holdall = await startHoldall(t);
-  const { port, root } = holdall;
+  const service = await startInProcess(t);
+  const { port, root } = service;
 
   /** Waits until some files are copied, or all. */
   const untilCopying = (destination: string) =>
@@ -36,7 +36,7 @@ it('handles a client that disconnects', async (t) => {
       await untilNoTemporaryFiles(root);
       assert.deepEqual(await contentsOf(root), ['replaced']);
       assert.equal(await readFile(join(root, 'replaced'), 'utf8'), 'the old bytes');
-      await assertServes(holdall);
+      await assertServes(port);
       await upload(port, 'replaced', HALF);
       assert.deepEqual(await readFile(join(root, 'replaced')), HALF);
     });
@@ -47,10 +47,10 @@ it('handles a client that disconnects', async (t) => {
     await truncate(join(root, 'large'), 1024 ** 3);
     const signed = await signedPath(port, 'large');
     const downloads = await Promise.all(Array.from({ length: 20 }, () => openDownload(port, signed)));
-    await until('all downloads have begun', () => openFilesOf(holdall).length === downloads.length);
+    await until('all downloads have begun', () => openFilesOf(service).length === downloads.length);
     for (const download of downloads) download.destroy();
-    await until('no file is open', () => openFilesOf(holdall).length === 0);
-    await assertServes(holdall);
+    await until('no file is open', () => openFilesOf(service).length === 0);
+    await assertServes(port);
   });
 
   await t.test('leaves no file open after a disconnect before the response starts', { skip: withoutProc }, async () => {
@@ -59,8 +59,8 @@ it('handles a client that disconnects', async (t) => {
     for (const path of [signed, small, '/file/large', '/thumb/replaced', '/']) {
       await Promise.all(Array.from({ length: 20 }, () => requestAndDisconnect(port, path)));
     }
-    await assertServes(holdall);
-    await until('no file is open', () => openFilesOf(holdall).length === 0);
+    await assertServes(port);
+    await until('no file is open', () => openFilesOf(service).length === 0);
   });
 
   await t.test(
@@ -77,7 +77,7 @@ it('handles a client that disconnects', async (t) => {
         await untilNoTemporaryFiles(root);
         return !existsSync(join(root, destination));
       });
-      await assertServes(holdall);
+      await assertServes(port);
       assert.ok(await isComplete(join(root, 'from'), TREE));
     },
   );
@@ -98,11 +98,11 @@ const withoutProc = existsSync('/proc/self/fd')
   ? false
   : 'the open files of a process are found by /proc, which is of Linux';
 
-/** Returns the files and folders below the root that a process has open, except the database, which is always open. */
-function openFilesOf({ pid, root }: Holdall): string[] {
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+/** Returns the files and folders below the root that this process has open, except the database, which is always open. */
+function openFilesOf({ root }: ServiceInProcess): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
-      const path = readlinkSync(`/proc/${pid}/fd/${fd}`);
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
       return path.startsWith(root) && !path.startsWith(`${root}/.holdall/holdall.sqlite`) ? [path] : [];
     } catch {
       // It was closed meanwhile.
@@ -111,7 +111,7 @@ function openFilesOf({ pid, root }: Holdall): string[] {
   });
 }
 
-async function assertServes({ port }: Holdall): Promise<void> {
+async function assertServes(port: number): Promise<void> {
   assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.', database: 'available' });
 }
 

@@ -4,7 +4,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import sharp from 'sharp';
-import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import {
@@ -28,7 +29,7 @@ it('handles a full disk', async (t) => {
   const root = join(await temporaryFolder(t), 'root');
   const reason = await mountTmpfs(t, root, 'size=16m');
   if (reason) return t.skip(reason);
-  const { port } = await startHoldall(t, { root, settings: { LOG_LEVEL: 'info', MIN_FREE_SPACE: '0' } });
+  const { port } = await startInProcess(t, { root, settings: { LOG_LEVEL: 'info', MIN_FREE_SPACE: '0' } });
   const old = Buffer.alloc(6 * MIB, 'old');
   await upload(port, 'folder/old', old);
   const image = await sharp({ create: { width: 400, height: 400, channels: 3, background: 'red' } })
@@ -115,7 +116,7 @@ it('refuses new content below MIN_FREE_SPACE, and nothing else', async (t) => {
   const root = join(await temporaryFolder(t), 'root');
   const reason = await mountTmpfs(t, root, 'size=16m');
   if (reason) return t.skip(reason);
-  const { port } = await startHoldall(t, { root, settings: { MIN_FREE_SPACE: '4MiB' } });
+  const { port } = await startInProcess(t, { root, settings: { MIN_FREE_SPACE: '4MiB' } });
   const bytes = Buffer.alloc(MIB, 'bytes');
   const put = (path: string, body: Buffer) => send(port, path, { method: 'PUT', body });
   const ready = async () => jsonOf(await send(port, '/-/health/ready'));

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, jsonOf, pathsBelow, postJson, send, upload } from '../http/client.ts';
 import { fill } from './filled.ts';
@@ -15,18 +16,18 @@ const AS_JOB = { method: 'DELETE', headers: { prefer: 'respond-async, wait=10' }
 const PASSWORD = 'correct horse';
 
 describe('A service that starts on a full disk', () => {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    it(`lists, reads and frees space after ${signal}`, async (t) => {
+  for (const end of ['stopped', 'killed'] as const) {
+    it(`lists, reads and frees space after it was ${end}`, async (t) => {
       const root = join(await temporaryFolder(t), 'root');
       const reason = await mountExt4(t, { image: `${root}.img`, folder: root });
       if (reason) return t.skip(reason);
-      const before = await startHoldall(t, { root });
+      const before = end === 'killed' ? await startHoldall(t, { root }) : await startInProcess(t, { root });
       for (const path of ['a/1', 'a/2', 'b/1', 'c']) await upload(before.port, path, Buffer.alloc(100_000, path));
       assert.equal((await send(before.port, '/delete/a/1', { method: 'DELETE' })).status, 200);
-      await finish(before, signal);
+      await ('kill' in before ? before.kill() : before.stop());
       await fill(join(root, 'filler'));
 
-      const { port } = await startHoldall(t, { root });
+      const { port } = await startInProcess(t, { root });
       assert.equal((await send(port, '/-/health/ready')).status, 200);
       assert.deepEqual(await pathsBelow(port), ['a/', 'a/2', 'b/', 'b/1', 'c', 'filler', 'lost+found/']);
       assert.deepEqual((await send(port, '/file/a/2')).body, Buffer.alloc(100_000, 'a/2'));
@@ -46,11 +47,10 @@ describe('A service that starts on a full disk', () => {
 });
 
 describe('A service with a full STATE_DIR', () => {
-  it('starts, signs in, serves files, and uses its database as soon as there is space', async (t) => {
+  it('starts, serves files, uses its database as soon as there is space, and loses nothing when it is full again', async (t) => {
     const service = await withFullState(t);
     if (typeof service === 'string') return t.skip(service);
-    const { holdall, filler } = service;
-    const { port, log } = holdall;
+    const { port, log, filler } = service;
     await untilDatabase(port, 'unavailable');
     assert.match(
       String(log.find(({ engine }) => engine === 'sqlite')?.['reason']),
@@ -70,6 +70,27 @@ describe('A service with a full STATE_DIR', () => {
     await rm(filler);
     await untilDatabase(port, 'available');
     assert.equal((await beginUpload(port, cookie)).status, 201);
+
+    await fill(filler);
+    const begun: string[] = [];
+    const again = await until('the database is full', async () => {
+      const response = await beginUpload(port, cookie);
+      if (response.status !== 201) return response;
+      begun.push(String(response.headers.location));
+      return undefined;
+    });
+    assertFailure(again, 507, /\(STATE_DIR\) is full/);
+    assert.equal((await send(port, '/file/new', { method: 'PUT', headers: { cookie }, body: 'newer' })).status, 200);
+    assert.equal((await send(port, '/file/new', { headers: { cookie } })).body.toString(), 'newer');
+    assert.equal(
+      (await send(port, '/delete/new?permanent=true', { ...AS_JOB, headers: { ...AS_JOB.headers, cookie } })).status,
+      200,
+    );
+    await rm(filler);
+    assert.equal((await beginUpload(port, cookie)).status, 201);
+    for (const url of begun) {
+      assert.equal((await send(port, url, { method: 'HEAD', headers: { ...TUS, cookie } })).status, 200);
+    }
   });
 
   it('ends as unavailable at its first start, which needs space for the signing key', async (t) => {
@@ -80,39 +101,6 @@ describe('A service with a full STATE_DIR', () => {
     const { code, stderr } = await runHoldall(t, { settings: { DISK_ROOT: join(folder, 'root'), STATE_DIR: state } });
     assert.equal(code, 69);
     assert.match(stderr, /The disk of STATE_DIR .* is full/);
-  });
-
-  it('loses nothing that it has confirmed, and recovers by itself', async (t) => {
-    const service = await withFullState(t);
-    if (typeof service === 'string') return t.skip(service);
-    const {
-      holdall: { port },
-      filler,
-    } = service;
-    await rm(filler);
-    await untilDatabase(port, 'available');
-    const cookie = await signIn(port);
-    await fill(filler);
-    const begun: string[] = [];
-    const refused = await until('the database is full', async () => {
-      const response = await beginUpload(port, cookie);
-      if (response.status !== 201) return response;
-      begun.push(String(response.headers.location));
-      return undefined;
-    });
-    assertFailure(refused, 507, /\(STATE_DIR\) is full/);
-    assert.equal((await send(port, '/file/new', { method: 'PUT', headers: { cookie }, body: 'new' })).status, 201);
-    assert.equal((await send(port, '/file/new', { headers: { cookie } })).body.toString(), 'new');
-    const removed = await send(port, '/delete_folder/a?permanent=true', {
-      ...AS_JOB,
-      headers: { ...AS_JOB.headers, cookie },
-    });
-    assert.equal(removed.status, 200);
-    await rm(filler);
-    assert.equal((await beginUpload(port, cookie)).status, 201);
-    for (const url of begun) {
-      assert.equal((await send(port, url, { method: 'HEAD', headers: { ...TUS, cookie } })).status, 200);
-    }
   });
 });
 
@@ -131,9 +119,7 @@ const beginUpload = (port: number, cookie: string) =>
   });
 
 /** Starts a service again whose `STATE_DIR` has become full. Returns the reason if the machine does not permit that. */
-async function withFullState(
-  t: Parameters<typeof startHoldall>[0],
-): Promise<{ holdall: Holdall; filler: string } | string> {
+async function withFullState(t: TestContext): Promise<(ServiceInProcess & { filler: string }) | string> {
   const folder = await temporaryFolder(t);
   const state = join(folder, 'state');
   const reason = await mountExt4(t, { image: `${state}.img`, folder: state });
@@ -147,13 +133,13 @@ async function withFullState(
     }),
   );
   const start = { root: join(folder, 'root'), settings: { STATE_DIR: state, ACCESS_FILE: access, RATE_LIMIT: '0' } };
-  const before = await startHoldall(t, start);
+  const before = await startInProcess(t, start);
   const cookie = await signIn(before.port);
   assert.equal((await send(before.port, '/file/a/1', { method: 'PUT', headers: { cookie }, body: 'a' })).status, 201);
-  await finish(before, 'SIGTERM');
+  await before.stop();
   const filler = join(state, 'filler');
   await fill(filler);
-  return { holdall: await startHoldall(t, start), filler };
+  return { ...(await startInProcess(t, start)), filler };
 }
 
 async function signIn(port: number): Promise<string> {
@@ -167,10 +153,4 @@ function untilDatabase(port: number, state: string): Promise<unknown> {
     `the database is ${state}`,
     async () => jsonOf(await send(port, '/-/health/ready'))['database'] === state,
   );
-}
-
-async function finish(service: Holdall, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (signal === 'SIGKILL') return service.kill();
-  service.signal(signal);
-  await service.ended;
 }

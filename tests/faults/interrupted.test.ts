@@ -2,107 +2,65 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { startHoldall } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
 import { temporaryFilesOf } from '../process/temporary-files.ts';
-import { representatives } from '../representatives.ts';
 import { isComplete, plantTree, treeOf } from './trees.ts';
 
 const TREE = treeOf(200);
+const LARGER_TREE = treeOf(300);
 
-type Condition = (root: string) => boolean | Promise<boolean>;
+const MOVE = { source: 'from/', destination: 'new/to/', is_folder: true };
+const REPLACEMENT = { source: 'replacing', destination: 'replaced', is_folder: true, overwrite: true };
+const COPY = { source: 'copied', destination: 'copy', is_folder: true };
 
-const hasTemporaryFiles: Condition = async (root) => (await temporaryFilesOf(root)).files.length > 0;
-const manyAreCopied: Condition = async (root) => (await temporaryFilesOf(root)).files.length > 30;
-
-it('recovers from a folder operation that kill -9 interrupts', async (t) => {
-  let holdall = await startHoldall(t);
-  const { root } = holdall;
+// tests/faults/power-loss.test.ts checks the disk after each system call of such operations.
+it('recovers from folder operations that kill -9 interrupts', async (t) => {
+  const killed = await startHoldall(t);
+  const { root } = killed;
   const at = (path: string) => join(root, path);
+  for (const folder of ['from', 'replacing', 'copied', 'gone too']) await plantTree(at(folder), TREE);
+  for (const folder of ['replaced', 'gone']) await plantTree(at(folder), LARGER_TREE);
 
-  /** Starts the service again, which must not find temporary files of interrupted operations. */
-  const restart = async () => {
-    holdall = await startHoldall(t, { root });
-    assert.deepEqual(await temporaryFilesOf(root), { owners: [holdall.pid], files: [] });
-  };
-
-  const moments: Record<string, Condition> = {
-    'the request was sent': () => true,
-    'the parent of the destination is made': () => existsSync(at('the parent of the destination is made')),
-  };
-  for (const [moment, condition] of representatives(moments, 'the parent of the destination is made')) {
-    await t.test(`completes a retried move after a kill when ${moment}`, async () => {
-      await plantTree(at('from'), TREE);
-      const move = { source: 'from/', destination: `${moment}/to/`, is_folder: true };
-      await killWhen(holdall, '/move', move, condition);
-      const wasMoved = await isComplete(at(move.destination), TREE);
-      assert.ok(
-        wasMoved !== (await isComplete(at('from'), TREE)),
-        'The folder is complete at exactly one of the two paths.',
-      );
-
-      await restart();
-      const response = await postJson(holdall.port, '/move', move);
-      if (wasMoved) assertFailure(response, 404, 'The folder "from/" does not exist.');
-      else assertSuccess(response, { message: 'Item moved successfully' });
-      assert.ok(await isComplete(at(move.destination), TREE));
-      assert.ok(!existsSync(at('from')));
-    });
-  }
-
-  await t.test('completes a retried move after a kill during the removal of the replaced folder', async () => {
-    await plantTree(at('from'), TREE);
-    await plantTree(at('replaced'), treeOf(300));
-    const move = { source: 'from', destination: 'replaced', is_folder: true, overwrite: true };
-    await killWhen(holdall, '/move', move, hasTemporaryFiles);
-    const wasMoved = await isComplete(at('replaced'), TREE);
-    assert.ok(wasMoved || (await isComplete(at('from'), TREE)));
-
-    await restart();
-    const response = await postJson(holdall.port, '/move', move);
-    assert.equal(response.status, wasMoved ? 404 : 200);
-    assert.ok(await isComplete(at('replaced'), TREE));
-    assert.ok(!existsSync(at('from')));
-  });
-
-  await t.test('leaves only copied files after an interrupted copy and completes a retry', async () => {
-    await plantTree(at('from'), TREE);
-    const copy = { source: 'from', destination: 'copy', is_folder: true };
-    await killWhen(holdall, '/copy', copy, manyAreCopied);
-    assert.ok(!existsSync(at('copy')), 'An incomplete copy has no name.');
-
-    await restart();
-    assertSuccess(await postJson(holdall.port, '/copy', copy), { message: 'Item copied successfully' });
-    assert.ok(await isComplete(at('from'), TREE));
-    assert.ok(await isComplete(at('copy'), TREE));
-  });
-
-  await t.test('removes a folder completely or not at all and keeps its sibling', async () => {
-    await plantTree(at('gone'), treeOf(300));
-    await plantTree(at('gone too'), TREE);
-    await killWhen(holdall, '/delete_folder/gone', {}, hasTemporaryFiles);
-    const wasRemoved = !existsSync(at('gone'));
-    assert.ok(wasRemoved || (await isComplete(at('gone'), treeOf(300))));
-
-    await restart();
-    const { status } = await send(holdall.port, '/delete_folder/gone', { method: 'DELETE' });
-    assert.equal(status, wasRemoved ? 404 : 200);
-    assert.ok(!existsSync(at('gone')));
-    assert.ok(await isComplete(at('gone too'), TREE));
-  });
-});
-
-/** Sends the request and kills the service when the condition holds, or when the response has arrived. */
-async function killWhen(holdall: Holdall, path: string, body: object, condition: Condition): Promise<void> {
-  let hasResponse = false;
-  const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {
-    hasResponse = true;
+  const requests = Promise.allSettled([
+    postJson(killed.port, '/copy', COPY),
+    postJson(killed.port, '/move', MOVE),
+    postJson(killed.port, '/move', REPLACEMENT),
+    send(killed.port, '/delete_folder/gone?permanent=true', { method: 'DELETE' }),
+  ]);
+  let haveEnded = false;
+  void requests.finally(() => {
+    haveEnded = true;
   });
   await until(
-    'the condition holds or the response has arrived',
-    async () => hasResponse || (await condition(holdall.root)),
+    'some files are copied, or the requests have ended',
+    async () => haveEnded || (await temporaryFilesOf(root)).files.length > 30,
   );
-  await holdall.kill();
-  await ended;
-}
+  await killed.kill();
+  await requests;
+
+  const wasMoved = await isComplete(at('new/to'), TREE);
+  assert.ok(wasMoved !== (await isComplete(at('from'), TREE)), 'It is complete at exactly one of the two paths.');
+  const wasReplaced = await isComplete(at('replaced'), TREE);
+  assert.ok(wasReplaced || (await isComplete(at('replacing'), TREE)));
+  const wasCopied = existsSync(at('copy'));
+  assert.equal(await isComplete(at('copy'), TREE), wasCopied, 'An incomplete copy has no name.');
+  const wasRemoved = !existsSync(at('gone'));
+  assert.ok(wasRemoved || (await isComplete(at('gone'), LARGER_TREE)));
+
+  const { port } = await startInProcess(t, { root });
+  assert.deepEqual(await temporaryFilesOf(root), { owners: [process.pid], files: [] });
+  const moved = await postJson(port, '/move', MOVE);
+  if (wasMoved) assertFailure(moved, 404, 'The folder "from/" does not exist.');
+  else assertSuccess(moved, { message: 'Item moved successfully' });
+  assert.equal((await postJson(port, '/move', REPLACEMENT)).status, wasReplaced ? 404 : 200);
+  assert.equal((await postJson(port, '/copy', COPY)).status, wasCopied ? 409 : 200);
+  const removed = await send(port, '/delete_folder/gone?permanent=true', { method: 'DELETE' });
+  assert.equal(removed.status, wasRemoved ? 404 : 200);
+  for (const folder of ['new/to', 'replaced', 'copied', 'copy', 'gone too']) {
+    assert.ok(await isComplete(at(folder), TREE), folder);
+  }
+  for (const folder of ['from', 'replacing', 'gone']) assert.ok(!existsSync(at(folder)), folder);
+});

@@ -2,37 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, it, type TestContext } from 'node:test';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { hostRepository } from '../../testing/servers/hosted-repository.ts';
-import { settingsOfRepository } from '../../testing/servers/settings.ts';
+import { describe, it } from 'node:test';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { jsonOf, postJson, send, upload } from '../http/client.ts';
-import type { Need } from '../runner/needs.ts';
-
-export const needs: readonly Need[] = ['git'];
-
-/** A store, and the settings of a service on it. Its state is in the folder `.holdall` of `root`. */
-interface Place {
-  readonly name: string;
-  readonly settings: (t: TestContext, root: string) => Promise<Readonly<Record<string, string>>>;
-  /** Whether the short form only kills a process after its work. In one process: tests/jobs/repeated-github.test.ts. */
-  readonly isBrief?: boolean;
-}
-
-const PLACES: readonly Place[] = [
-  { name: 'a disk', settings: async () => ({}) },
-  {
-    name: 'a branch',
-    async settings(t, root) {
-      const hosted = await hostRepository();
-      atEnd(t, () => hosted.remove());
-      return { ...settingsOfRepository(hosted), STATE_DIR: join(root, '.holdall') };
-    },
-    isBrief: true,
-  },
-];
 
 /** A job that acts on the folder of its name, and what remains of its old content. */
 interface Scenario {
@@ -89,86 +63,78 @@ const SCENARIOS: readonly Scenario[] = [
 const OLD = 'old content';
 const NEW = 'new content of another client';
 
-/** How the first process ends, and when. */
+/** How the first service ends, and when. */
 interface Strike {
   readonly title: string;
   /** The status that jobs don't get before the strike: their work is done, or has not begun. */
   readonly held: 'succeeded' | 'running';
-  readonly strike: (first: Holdall) => Promise<unknown>;
+  /** Whether it is a process that is killed. Otherwise, it stops. */
+  readonly isKilled: boolean;
 }
 
 const STRIKES: readonly Strike[] = [
-  { title: 'Jobs whose process is killed after their work', held: 'succeeded', strike: (first) => first.kill() },
-  {
-    title: 'Jobs whose process is stopped after their work',
-    held: 'succeeded',
-    strike(first) {
-      first.signal('SIGTERM');
-      return first.ended;
-    },
-  },
-  { title: 'Jobs of a restored database that have ended', held: 'running', strike: (first) => first.kill() },
+  { title: 'Jobs whose process is killed after their work', held: 'succeeded', isKilled: true },
+  { title: 'Jobs whose service is stopped after their work', held: 'succeeded', isKilled: false },
+  { title: 'Jobs of a restored database that have ended', held: 'running', isKilled: false },
 ];
 
-for (const place of PLACES) {
-  describe(`On ${place.name}`, () => {
-    for (const [index, { title, held, strike }] of STRIKES.entries()) {
-      const options = place.isBrief && index > 0 ? IN_FULL_FORM_ONLY : {};
-      it(`${title} leave new content at the same place alone`, options, async (t) => {
-        const root = await temporaryFolder(t);
-        const state = join(root, '.holdall');
-        await mkdir(state);
-        const settings = await place.settings(t, root);
-        const first = await startHoldall(t, { root, settings: { ...settings, SHUTDOWN_TIMEOUT: '1' } });
-        const { port } = first;
-        await Promise.all(SCENARIOS.map(({ name }) => upload(port, `${name}/file`, OLD)));
-        for (const { prepare } of SCENARIOS) await prepare?.(port);
-        const path = join(state, 'holdall.sqlite');
-        const hold = `create trigger hold before update on jobs when new.status = '${held}' begin select raise(abort, 'held'); end`;
-        execute(path, hold);
-        const locations = await Promise.all(
-          SCENARIOS.map(async ({ submit }) => {
-            const { status, headers } = await submit(port);
-            assert.equal(status, 202);
-            return String(headers.location);
-          }),
-        );
-        const isRestored = held === 'running';
-        const backup = join(state, 'backup.sqlite');
-        if (isRestored) execute(path, `vacuum into '${backup}'; drop trigger hold`);
-        for (const { name, destination } of SCENARIOS) {
-          const expected = destination === undefined ? undefined : OLD;
-          const file = `${destination ?? name}/file`;
-          await until('the work is done', async () => (await contentOf(first, file)) === expected);
-        }
-        if (isRestored) await Promise.all(locations.map((location) => statusOf(first, location)));
-        for (const { name } of SCENARIOS) await upload(port, `${name}/file`, NEW);
-        await strike(first);
+// On a branch: tests/jobs/repeated-github.test.ts.
+describe('On a disk', () => {
+  for (const { title, held, isKilled } of STRIKES) {
+    it(`${title} leave new content at the same place alone`, async (t) => {
+      const root = await temporaryFolder(t);
+      const state = join(root, '.holdall');
+      await mkdir(state);
+      const start = { root, settings: { SHUTDOWN_TIMEOUT: '1' } };
+      const first = isKilled ? await startHoldall(t, start) : await startInProcess(t, start);
+      const { port } = first;
+      await Promise.all(SCENARIOS.map(({ name }) => upload(port, `${name}/file`, OLD)));
+      for (const { prepare } of SCENARIOS) await prepare?.(port);
+      const path = join(state, 'holdall.sqlite');
+      const hold = `create trigger hold before update on jobs when new.status = '${held}' begin select raise(abort, 'held'); end`;
+      execute(path, hold);
+      const locations = await Promise.all(
+        SCENARIOS.map(async ({ submit }) => {
+          const { status, headers } = await submit(port);
+          assert.equal(status, 202);
+          return String(headers.location);
+        }),
+      );
+      const isRestored = held === 'running';
+      const backup = join(state, 'backup.sqlite');
+      if (isRestored) execute(path, `vacuum into '${backup}'; drop trigger hold`);
+      for (const { name, destination } of SCENARIOS) {
+        const expected = destination === undefined ? undefined : OLD;
+        const file = `${destination ?? name}/file`;
+        await until('the work is done', async () => (await contentOf(port, file)) === expected);
+      }
+      if (isRestored) await Promise.all(locations.map((location) => statusOf(port, location)));
+      for (const { name } of SCENARIOS) await upload(port, `${name}/file`, NEW);
+      await ('kill' in first ? first.kill() : first.stop());
 
-        if (isRestored) {
-          for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
-          await rename(backup, path);
-        }
-        execute(path, "drop trigger hold; update jobs set lease_expires_at = created_at where status = 'running'");
-        const second = await startHoldall(t, { root, settings });
-        const statuses = await Promise.all(locations.map((location) => statusOf(second, location)));
-        for (const [at, { name, destination, fails = false }] of SCENARIOS.entries()) {
-          assert.equal(await contentOf(second, `${name}/file`), NEW, name);
-          assert.equal(statuses[at], fails || isRestored ? 'failed' : 'succeeded', name);
-          if (destination) assert.equal(await contentOf(second, `${destination}/file`), OLD, name);
-        }
-        const trash = await trashOf(second.port);
-        assert.deepEqual(
-          trash.map((item) => item.path),
-          ['trashed/'],
-        );
-      });
-    }
-  });
-}
+      if (isRestored) {
+        for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
+        await rename(backup, path);
+      }
+      execute(path, "drop trigger hold; update jobs set lease_expires_at = created_at where status = 'running'");
+      const second = await startInProcess(t, { root });
+      const statuses = await Promise.all(locations.map((location) => statusOf(second.port, location)));
+      for (const [at, { name, destination, fails = false }] of SCENARIOS.entries()) {
+        assert.equal(await contentOf(second.port, `${name}/file`), NEW, name);
+        assert.equal(statuses[at], fails || isRestored ? 'failed' : 'succeeded', name);
+        if (destination) assert.equal(await contentOf(second.port, `${destination}/file`), OLD, name);
+      }
+      const trash = await trashOf(second.port);
+      assert.deepEqual(
+        trash.map((item) => item.path),
+        ['trashed/'],
+      );
+    });
+  }
+});
 
 /** Returns the content of a file; undefined if it does not exist. */
-async function contentOf({ port }: Holdall, path: string): Promise<string | undefined> {
+async function contentOf(port: number, path: string): Promise<string | undefined> {
   const { status, body } = await send(port, `/file/${encodeURI(path)}`);
   return status === 404 ? undefined : body.toString();
 }
@@ -184,7 +150,7 @@ function execute(path: string, statements: string): void {
 }
 
 /** Returns the status of a job that has ended. */
-function statusOf({ port }: Holdall, location: string): Promise<string> {
+function statusOf(port: number, location: string): Promise<string> {
   return until('the job has ended', async () => {
     const { job } = jsonOf(await send(port, location)) as { job: { status: string; finishedAt?: string } };
     return job.finishedAt === undefined ? undefined : job.status;

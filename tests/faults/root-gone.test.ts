@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { it } from 'node:test';
-import { atEnd, startHoldall } from '../../testing/holdall.ts';
+import { atEnd } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postForm, postJson, send, upload } from '../http/client.ts';
 
 it('returns 503 while the root is unmounted and stores nothing at the mount point', async (t) => {
-  const { port, root } = await startHoldall(t);
+  const { port, root } = await startInProcess(t);
   await upload(port, 'a/kept', 'kept');
   // Like the empty folder on which a file system was mounted.
   const away = `${root}-away`;

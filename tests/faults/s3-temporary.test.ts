@@ -3,7 +3,6 @@ import { it } from 'node:test';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import type { Need } from '../runner/needs.ts';
@@ -13,7 +12,7 @@ export const needs: readonly Need[] = ['bucket'];
 
 const MIB = 1024 * 1024;
 
-it('handles a full temporary folder with an S3 store', IN_FULL_FORM_ONLY, async (t) => {
+it('handles a full temporary folder with an S3 store', async (t) => {
   const temporary = await temporaryFolder(t);
   const reason = await mountTmpfs(t, temporary, 'size=16m');
   if (reason) return t.skip(reason);

@@ -6,7 +6,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { atEnd } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, jsonOf, postJson, send } from '../http/client.ts';
 import { temporaryFilesOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
@@ -27,8 +28,7 @@ const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<s
 it('returns 404 or 409 without blocking for entries that are neither a file nor a folder', {
   timeout: 60_000,
 }, async (t) => {
-  const holdall = await startHoldall(t);
-  const { port, root } = holdall;
+  const { port, root } = await startInProcess(t);
   await mkdir(join(root, 'my folder'));
   await writeFile(join(root, 'mine'), 'my bytes');
   await writeFile(join(root, 'my folder/file'), 'my bytes');
@@ -56,7 +56,7 @@ it('returns 404 or 409 without blocking for entries that are neither a file nor 
   }
 
   await t.test('lists and copies a folder without special entries, and moves and deletes it with them', async () => {
-    assert.deepEqual(await pathsListed(holdall, 'my folder'), ['my folder/file']);
+    assert.deepEqual(await pathsListed(port, 'my folder'), ['my folder/file']);
     const folder = { source: 'my folder', is_folder: true };
     assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
     assert.deepEqual(await readdir(join(root, 'copy')), ['file']);
@@ -69,8 +69,7 @@ it('returns 404 or 409 without blocking for entries that are neither a file nor 
 });
 
 it('handles file names that no path can express', async (t) => {
-  const holdall = await startHoldall(t);
-  const { port, root } = holdall;
+  const { port, root, log } = await startInProcess(t);
   await mkdir(join(root, 'folder/nameable'), { recursive: true });
   await writeFile(join(root, 'folder/file'), 'my bytes');
   const strange = [[0xff], [0xc3, 0x28], [0x66, 0xed, 0xa0, 0x80], [0x0a], [0x7f]].map((bytes) => Buffer.from(bytes));
@@ -87,8 +86,8 @@ it('handles file names that no path can express', async (t) => {
   }
 
   await t.test('omits the names from the listing and logs their count', async () => {
-    assert.deepEqual(await pathsListed(holdall, 'folder'), ['folder/file', 'folder/nameable/']);
-    const line = await until('a log line reports them', () => holdall.log.find(({ folder }) => folder === 'folder/'));
+    assert.deepEqual(await pathsListed(port, 'folder'), ['folder/file', 'folder/nameable/']);
+    const line = await until('a log line reports them', () => log.find(({ folder }) => folder === 'folder/'));
     assert.equal(line['omitted'], strange.length);
   });
 
@@ -146,7 +145,7 @@ async function makeSocket(t: TestContext, path: string): Promise<string | undefi
   return undefined;
 }
 
-async function pathsListed({ port }: Holdall, folder: string): Promise<string[]> {
+async function pathsListed(port: number, folder: string): Promise<string[]> {
   const { entries } = jsonOf(await send(port, `/?prefix=${encodeURIComponent(folder)}`)) as {
     entries: { path: string }[];
   };

@@ -4,8 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { startHoldall } from '../../testing/holdall.ts';
-import { isFullForm } from '../full-forms.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { assertSuccess, BOUNDARY } from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openDownload, openUpload } from '../process/transfers.ts';
@@ -24,10 +23,8 @@ const SIZES = [
   5 * 1024 * KIB,
 ];
 
-const ROUNDS = isFullForm ? 3 : 1;
-
 it('returns the correct bytes for each concurrent download despite slow and aborted ones', async (t) => {
-  const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const { port, root } = await startInProcess(t);
   const files = SIZES.map((size, number) => ({ name: `file ${number}`, bytes: randomBytes(size) }));
   for (const { name, bytes } of files) await writeFile(join(root, name), bytes);
 
@@ -46,14 +43,12 @@ it('returns the correct bytes for each concurrent download despite slow and abor
     return assert.equal(position, bytes.length);
   };
 
-  for (let round = 0; round < ROUNDS; round++) {
-    const ways = ['slow', 'broken', 'quick', 'in part', 'quick'] as const;
-    await Promise.all(files.flatMap((file) => ways.map((way) => download(file, way))));
-  }
+  const ways = ['slow', 'broken', 'quick', 'in part', 'quick'] as const;
+  await Promise.all(files.flatMap((file) => ways.map((way) => download(file, way))));
 });
 
 it('stores the correct bytes for each concurrent upload despite slow and aborted ones', async (t) => {
-  const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const { port, root } = await startInProcess(t);
   await mkdir(join(root, 'in'));
 
   const upload = async (name: string, bytes: Buffer, order: (typeof ORDERS)[number], chunkSize: number) => {
@@ -71,15 +66,13 @@ it('stores the correct bytes for each concurrent upload despite slow and aborted
   };
 
   const names = SIZES.flatMap((_, number) => ORDERS.map((order) => `${number} ${order}`));
-  for (let round = 0; round < ROUNDS; round++) {
-    const uploads = SIZES.flatMap((size, number) => [
-      ...ORDERS.map((order) =>
-        upload(`${number} ${order}`, withPartialBoundaries(size), order, 1 + size / (1 + number * 9)),
-      ),
-      abortUpload(`broken ${number}`, withPartialBoundaries(size)),
-    ]);
-    await Promise.all(uploads);
-  }
+  const uploads = SIZES.flatMap((size, number) => [
+    ...ORDERS.map((order) =>
+      upload(`${number} ${order}`, withPartialBoundaries(size), order, 1 + size / (1 + number * 9)),
+    ),
+    abortUpload(`broken ${number}`, withPartialBoundaries(size)),
+  ]);
+  await Promise.all(uploads);
   await untilNoTemporaryFiles(root);
   assert.deepEqual(await contentsOf(root), ['in/', ...names.map((name) => `in/${name}`)].toSorted());
 });

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { atEnd, startHoldall } from '../../testing/holdall.ts';
+import { atEnd } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { jsonOf, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
@@ -12,7 +13,7 @@ import type { Need } from '../runner/needs.ts';
 export const needs: readonly Need[] = ['immutable-files'];
 
 it('A folder with a file that can not be deleted: each way of deleting it fails, and the next attempt completes it', async (t) => {
-  const { port, root } = await startHoldall(t, { settings: { TRASH_DAYS: '0' } });
+  const { port, root } = await startInProcess(t, { settings: { TRASH_DAYS: '0' } });
   await mkdir(join(root, 'f/sub'), { recursive: true });
   const immutable = join(root, 'f/sub/immutable');
   await writeFile(immutable, 'x');
