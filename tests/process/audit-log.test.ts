@@ -3,13 +3,13 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Actor, AuditEvent } from '../../src/access/audit.ts';
+import { type Actor, type AuditEvent, noAudit } from '../../src/access/audit.ts';
 import { openAuditLog } from '../../src/server/audit-log.ts';
 import { atEnd, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
@@ -63,65 +63,54 @@ describe('The audit log', () => {
   });
 
   for (const WORKERS of ['1', '2']) {
-    it(
-      `does not stop a service that receives SIGHUP during startup (WORKERS=${WORKERS})`,
-      IN_FULL_FORM_ONLY,
-      async (t) => {
-        const folder = await temporaryFolder(t);
-        const log = join(folder, 'audit.log');
-        const first = join(folder, 'pid');
-        const signalled = Promise.withResolvers<void>();
-        // A store that gets a request when the service starts, and responds after the signal.
-        const store = createServer((_request, response) => {
-          void readFile(first, 'utf8')
-            .then((pid) => process.kill(Number(pid), 'SIGHUP'))
-            .then(() => until('the signal has arrived', async () => !(await hasPending(first))))
-            .then(() => signalled.resolve(), signalled.reject)
-            .finally(() => response.writeHead(403).end());
-        }).listen(0, '127.0.0.1');
-        atEnd(t, () => store.close());
-        await new Promise((resolve) => store.once('listening', resolve));
-        const address = store.address();
-        assert.ok(address && typeof address === 'object');
-        const { code, signal, stdout } = await runHoldall(t, {
-          command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@"`, process.execPath],
-          settings: {
-            WORKERS,
-            AUDIT_LOG: log,
-            STORAGE_TYPE: 's3',
-            S3_BUCKET: 'bucket',
-            S3_ENDPOINT: `http://127.0.0.1:${address.port}`,
-            S3_ACCESS_KEY_ID: 'id',
-            S3_SECRET_ACCESS_KEY: 'secret',
-          },
-        });
-        await signalled.promise;
-        assert.deepEqual({ code, signal }, { code: 78, signal: null });
-        assert.doesNotMatch(stdout, /Worker died/);
-      },
-    );
+    it(`does not stop a service that receives SIGHUP during startup (WORKERS=${WORKERS})`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const log = join(folder, 'audit.log');
+      const first = join(folder, 'pid');
+      const signalled = Promise.withResolvers<void>();
+      // A store that gets a request when the service starts, and responds after the signal.
+      const store = createServer((_request, response) => {
+        void readFile(first, 'utf8')
+          .then((pid) => process.kill(Number(pid), 'SIGHUP'))
+          .then(() => until('the signal has arrived', async () => !(await hasPending(first))))
+          .then(() => signalled.resolve(), signalled.reject)
+          .finally(() => response.writeHead(403).end());
+      }).listen(0, '127.0.0.1');
+      atEnd(t, () => store.close());
+      await new Promise((resolve) => store.once('listening', resolve));
+      const address = store.address();
+      assert.ok(address && typeof address === 'object');
+      const { code, signal, stdout } = await runHoldall(t, {
+        command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@"`, process.execPath],
+        settings: {
+          WORKERS,
+          AUDIT_LOG: log,
+          STORAGE_TYPE: 's3',
+          S3_BUCKET: 'bucket',
+          S3_ENDPOINT: `http://127.0.0.1:${address.port}`,
+          S3_ACCESS_KEY_ID: 'id',
+          S3_SECRET_ACCESS_KEY: 'secret',
+        },
+      });
+      await signalled.promise;
+      assert.deepEqual({ code, signal }, { code: 78, signal: null });
+      assert.doesNotMatch(stdout, /Worker died/);
+    });
   }
 
-  it('fails no request, loses no event and allows shutdown on a full disk', async (t) => {
+  it('fails no request and loses no event on a full disk', async (t) => {
     const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: '/dev/full', TRUST_PROXY: 'loopback' };
-    const holdall = await startHoldall(t, { settings });
-    const { status } = await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } });
+    const { port, log, stop } = await startInProcess(t, { settings });
+    const { status } = await send(port, '/private/', { headers: { 'x-request-id': 'r1' } });
     assert.equal(status, 401);
-    const find = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log write failed'));
-    // The log arrives asynchronously.
-    const warnings = await until('the failure is logged', () => (find().length > 0 ? find() : undefined));
+    const warnings = log.filter(({ msg }) => String(msg).startsWith('Audit log write failed'));
     assert.equal(warnings.length, 1);
     assert.match(String(warnings[0]?.['reason']), /ENOSPC/);
     assert.match(JSON.stringify(warnings[0]?.['event']), /"audit":"refusal".*"path":"private\/".*"requestId":"r1"/);
     assert.equal(warnings[0]?.['level'], 'error');
-    holdall.signal('SIGTERM');
-    assert.deepEqual(await holdall.ended, { code: 0, signal: null });
-  });
-
-  it('fails no upload on a full disk', IN_FULL_FORM_ONLY, async (t) => {
-    const open = await startHoldall(t, { settings: { ACCESS: 'open', AUDIT_LOG: '/dev/full' } });
-    assert.equal((await upload(open.port, 'a.txt', 'a')).status, 200);
-    assert.equal((await send(open.port, '/file/a.txt')).body.toString(), 'a');
+    assert.equal((await upload(port, 'inbox/a.txt', 'a')).status, 200);
+    assert.equal((await send(port, '/file/inbox/a.txt')).body.toString(), 'a');
+    assert.equal(await stop(), 'finished');
   });
 
   it('keeps the service running when stdout and the service log are also on a full disk', async (t) => {
@@ -143,36 +132,12 @@ describe('The audit log', () => {
     const { code, stderr } = await ran;
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   });
-
-  it('is written to stdout by default', async (t) => {
-    const printed = await startHoldall(t, { settings: { ACCESS: 'open' } });
-    await upload(printed.port, 'a.txt', 'a');
-    const change = await until('the change is printed', () => printed.log.find((line) => line['audit'] === 'change'));
-    assert.equal(change['action'], 'upload');
-    assert.equal(change['path'], 'a.txt');
-    assert.equal(change['outcome'], 'done');
-  });
-
-  it('is disabled by AUDIT_LOG=off', IN_FULL_FORM_ONLY, async (t) => {
-    const silent = await startHoldall(t, { settings: { ACCESS: 'open', AUDIT_LOG: 'off' } });
-    await upload(silent.port, 'a.txt', 'a');
-    assert.ok(!silent.log.some((line) => 'audit' in line));
-  });
-
-  it('refuses to start with a readable error when the log cannot be written', async (t) => {
-    const { code, stderr } = await runHoldall(t, { settings: { AUDIT_LOG: '/dev/null/audit.log' } });
-    assert.equal(code, 78);
-    assert.match(
-      stderr,
-      /^holdall: The settings have an error:\n {2}AUDIT_LOG \/dev\/null\/audit\.log can't be written: /,
-    );
-  });
 });
 
-/** Everyone may read only the public folder, and therefore list the root. */
+/** Everyone may read and write only the folder `inbox`, and therefore list the root. */
 async function accessFile(t: TestContext): Promise<string> {
   const file = join(await temporaryFolder(t), 'access.json');
-  await writeFile(file, '{ "people": {}, "grants": [{ "folder": "/public/", "to": "everyone", "rights": ["read"] }] }');
+  await writeFile(file, '{ "grants": [{ "folder": "/inbox/", "to": "everyone", "rights": ["read", "write"] }] }');
   return file;
 }
 
@@ -255,6 +220,10 @@ describe('A line of the audit log', () => {
     const torn = lines.at(-3) ?? '';
     assert.ok(torn !== '' && !torn.endsWith('}'), 'The disk had room for a part of the line.');
     assert.equal(JSON.parse(lines.at(-2) ?? '')['path'], 'after');
+  });
+
+  it('goes nowhere with AUDIT_LOG=off', () => {
+    assert.equal(openAuditLog('off', { error: () => assert.fail('Nothing is wrong.') }), noAudit);
   });
 
   it('goes to the service log after the audit log is closed', async (t) => {

@@ -4,6 +4,7 @@ import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { atEnd, isError, startHoldall } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { send } from '../http/client.ts';
@@ -43,7 +44,7 @@ it('two workers at MAX_CONNECTIONS close new connections, and accept connections
 it('a client can open a quarter of the connections, rounded up; with TRUST_PROXY a proxy can open all', {
   skip: process.platform === 'linux' ? false : 'other addresses of this machine than 127.0.0.1 are of Linux',
 }, async (t) => {
-  const { port } = await startHoldall(t, {
+  const { port } = await startInProcess(t, {
     settings: { ACCESS: 'open', MAX_CONNECTIONS: '5', TRUST_PROXY: '127.0.0.2' },
   });
   const served = async (localAddress: string) => {

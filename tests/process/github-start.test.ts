@@ -6,26 +6,26 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
 import { explainStartError } from '../../src/server/serve.ts';
 import { openStore } from '../../src/stores/registry.ts';
-import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { jsonOf, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['git'];
 
 describe('A start with a GitHub repository', () => {
-  it('logs the repository, uses one worker by default and reports the rate limit', async (t) => {
+  it('names the repository, uses one worker by default and reports the rate limit', async (t) => {
     const hosted = await host(t);
     const settings = { ...settingsOfRepository(hosted), METRICS_TOKEN: 'a-token-for-metrics' };
-    const { ready, port } = await startHoldall(t, { settings });
+    const { serves, port } = await startInProcess(t, { settings });
     assert.equal(
-      ready['serves'],
+      serves,
       `${hosted.host.apiUrl}/repos/${hosted.options.owner}/${hosted.options.repository}, branch main`,
     );
-    assert.equal(ready['workers'], 1);
+    assert.equal(readConfig(settings).WORKERS, 1);
     const { quota } = jsonOf(
       await send(port, '/-/health/ready', { headers: { authorization: `Bearer ${settings.METRICS_TOKEN}` } }),
     ) as { quota: Record<string, unknown> };
@@ -94,15 +94,6 @@ describe('A start with a GitHub repository', () => {
     }
   });
 
-  it('exits with 78 and prints only the error when the start fails', IN_FULL_FORM_ONLY, async (t) => {
-    const hosted = await host(t);
-    const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: 'wrong' } });
-    assert.equal(ran.stdout.replace(/^\{"level":"warn".*\n/gm, ''), '', 'A refusal has no line in the log.');
-    assert.match(ran.stderr, /^holdall: [^\n]+ rejected the token in GITHUB_TOKEN[^\n]*\n$/);
-    assert.equal(ran.code, 78);
-    assert.ok(!ran.stderr.includes(hosted.host.token));
-  });
-
   it('fails with a one-line error when the API URL returns a web page', async (t) => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><p>Hello');
@@ -116,7 +107,7 @@ describe('A start with a GitHub repository', () => {
 
   it('needs neither write permission nor a token in read-only mode', async (t) => {
     const hosted = await host(t, { private: false });
-    const { port } = await startHoldall(t, {
+    const { port } = await startInProcess(t, {
       settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: '', READ_ONLY: 'true' },
     });
     assert.equal((await send(port, '/file/a')).body.toString(), 'text');

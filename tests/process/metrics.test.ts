@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { atEnd, type Holdall, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
 import { startService } from '../http/service.ts';
 import { photo } from '../web/samples.ts';
@@ -14,12 +14,16 @@ import { untilAllServe } from './serving.ts';
 
 const TOKEN = 'a-token-of-32-characters-or-more';
 
+/** A service, and the number of its processes that must respond. */
+interface Target {
+  readonly port: number;
+  readonly workers: number;
+}
+
 /** Returns the sum of all series with this name, over all processes, whose labels contain the given ones. */
-async function read({ port }: Holdall, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
-  const { status, body } = await send(port, '/-/metrics', { headers: { authorization: `Bearer ${TOKEN}` } });
-  assert.equal(status, 200);
+async function read(target: Target, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
   let sum = 0;
-  for (const line of body.toString().split('\n')) {
+  for (const line of (await metricsOf(target)).split('\n')) {
     const [, found, given = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     const has = Object.entries(labels).every(([label, wanted]) => given.includes(`${label}="${wanted}"`));
     if (found === `holdall_${name}` && has) sum += Number(value);
@@ -27,10 +31,22 @@ async function read({ port }: Holdall, name: string, labels: Readonly<Record<str
   return sum;
 }
 
+/** Returns the metrics of all processes. Those of a process that a busy machine delays are missing at first. */
+function metricsOf({ port, workers }: Target): Promise<string> {
+  return until('all processes respond', async () => {
+    const { status, body } = await send(port, '/-/metrics', { headers: { authorization: `Bearer ${TOKEN}` } });
+    assert.equal(status, 200);
+    const text = body.toString();
+    return text.match(/^process_open_fds\{/gm)?.length === workers && text;
+  });
+}
+
 describe('Metrics', () => {
-  it('require the token, and count thumbnails by source', async (t) => {
-    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN } });
-    const { port } = holdall;
+  it('require the token, count thumbnails by source, and have the space of each volume', async (t) => {
+    const folder = await temporaryFolder(t);
+    const settings = { METRICS_TOKEN: TOKEN, AUDIT_LOG: join(folder, 'audit.log'), MIN_FREE_SPACE: '3GB' };
+    const { port } = await startInProcess(t, { settings });
+    const target = { port, workers: 1 };
     for (const authorization of ['', 'Bearer', `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, 'Bearer \u00e9']) {
       const { status, headers, body } = await send(port, '/-/metrics', { headers: { authorization } });
       assert.equal(status, 401, authorization);
@@ -46,13 +62,17 @@ describe('Metrics', () => {
       assert.match(body.toString(), new RegExp(`^${name}\\{worker="\\d+"\\} \\d`, 'm'));
     }
 
-    await upload(holdall.port, 'a.jpg', Buffer.from(await photo(1, { width: 640, height: 480 })));
-    await upload(holdall.port, 'b.jpg', 'no image');
-    for (const path of ['a.jpg', 'a.jpg', 'b.jpg']) await send(holdall.port, `/thumb/${path}`);
+    await upload(port, 'a.jpg', Buffer.from(await photo(1, { width: 640, height: 480 })));
+    await upload(port, 'b.jpg', 'no image');
+    for (const path of ['a.jpg', 'a.jpg', 'b.jpg']) await send(port, `/thumb/${path}`);
     for (const from of ['render', 'memory', 'failed']) {
-      assert.equal(await read(holdall, 'thumbnails_total', { from }), 1, from);
+      assert.equal(await read(target, 'thumbnails_total', { from }), 1, from);
     }
-    assert.equal(await read(holdall, 'thumbnails_waiting'), 0);
+    assert.equal(await read(target, 'thumbnails_waiting'), 0);
+    for (const volume of ['files', 'state', 'cache', 'temporary', 'logs']) {
+      assert.ok((await read(target, 'free_bytes', { volume })) > 0, volume);
+      assert.equal(await read(target, 'min_free_bytes', { volume }), 3e9, volume);
+    }
   });
 
   it('return 404 when no token is configured', async (t) => {
@@ -61,76 +81,58 @@ describe('Metrics', () => {
     assert.equal((await send(port, '/-/metrics', { headers: { authorization: 'Bearer ' } })).status, 404);
   });
 
-  it('count requests, bytes and store calls of all processes except an unresponsive one', async (t) => {
+  it('count requests, bytes and store calls of all processes except an unresponsive one, and workers that died', async (t) => {
     const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
+    const { port } = holdall;
+    const both = { port, workers: 2 };
+    const one = { port, workers: 1 };
     await untilAllServe(holdall);
     const bytes = Buffer.alloc(100_000, 'x');
-    await upload(holdall.port, 'a file', bytes);
-    for (let times = 0; times < 10; times++) await send(holdall.port, '/file/a%20file');
-    for (let times = 0; times < 3; times++) await send(holdall.port, '/file/missing');
+    await upload(port, 'a file', bytes);
+    for (let times = 0; times < 10; times++) await send(port, '/file/a%20file');
+    for (let times = 0; times < 3; times++) await send(port, '/file/missing');
     const fetched = { route: '/file/*' };
-    await until('all requests are counted', async () => (await read(holdall, 'http_requests_total', fetched)) === 13);
-    assert.equal(await read(holdall, 'http_requests_total', { ...fetched, method: 'GET', status: '200' }), 10);
-    assert.equal(await read(holdall, 'http_requests_total', { ...fetched, status: '404' }), 3);
-    assert.equal(await read(holdall, 'http_request_duration_seconds_count', fetched), 13);
-    const sent = await read(holdall, 'http_sent_bytes_total', fetched);
+    await until('all requests are counted', async () => (await read(both, 'http_requests_total', fetched)) === 13);
+    assert.equal(await read(both, 'http_requests_total', { ...fetched, method: 'GET', status: '200' }), 10);
+    assert.equal(await read(both, 'http_requests_total', { ...fetched, status: '404' }), 3);
+    assert.equal(await read(both, 'http_request_duration_seconds_count', fetched), 13);
+    const sent = await read(both, 'http_sent_bytes_total', fetched);
     assert.ok(sent > 1_000_000 && sent < 1_020_000, `${sent} bytes`);
-    const received = await read(holdall, 'http_received_bytes_total', { route: '/upload' });
+    const received = await read(both, 'http_received_bytes_total', { route: '/upload' });
     assert.ok(received > 100_000 && received < 101_000, `${received} bytes`);
-    assert.equal(await read(holdall, 'store_calls_total', { operation: 'write', outcome: 'ok' }), 1);
-    assert.ok((await read(holdall, 'store_calls_total', { outcome: 'not-found' })) >= 3);
+    assert.equal(await read(both, 'store_calls_total', { operation: 'write', outcome: 'ok' }), 1);
+    assert.ok((await read(both, 'store_calls_total', { outcome: 'not-found' })) >= 3);
     // The request for the metrics.
-    assert.equal(await read(holdall, 'http_requests_in_flight'), 1);
-    assert.equal(await read(holdall, 'store_unreachable'), 0);
+    assert.equal(await read(both, 'http_requests_in_flight'), 1);
+    assert.equal(await read(both, 'store_unreachable'), 0);
 
     const [stuck = 0] = holdall.serving();
     process.kill(stuck, 'SIGSTOP');
     atEnd(t, () => isRunning(stuck) && process.kill(stuck, 'SIGCONT'));
     // One of two connections is accepted by the blocked process.
-    const headers = { authorization: `Bearer ${TOKEN}` };
-    const response = await Promise.any([1, 2, 3].map(() => send(holdall.port, '/-/metrics', { headers })));
+    assert.match(await Promise.any([1, 2, 3].map(() => metricsOf(one))), /^holdall_http_requests_in_flight\{/m);
     process.kill(stuck, 'SIGCONT');
-    assert.equal(response.status, 200);
-    assert.equal(response.body.toString().match(/^holdall_http_requests_in_flight\{/gm)?.length, 1);
-  });
 
-  it('count workers that died', async (t) => {
-    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
-    await untilAllServe(holdall);
-    assert.equal(await read(holdall, 'worker_deaths_total'), 0);
-    const [first = 0] = holdall.serving();
-    process.kill(first, 'SIGKILL');
+    assert.equal(await read(both, 'worker_deaths_total'), 0);
+    process.kill(stuck, 'SIGKILL');
     // Until then, the primary process can pass connections to it.
-    await until('its death is noticed', () => holdall.log.some(({ worker }) => worker === first));
-    assert.equal(await read(holdall, 'worker_deaths_total'), 1);
-  });
-
-  it('have the space of each volume', async (t) => {
-    const folder = await temporaryFolder(t);
-    const settings = { METRICS_TOKEN: TOKEN, AUDIT_LOG: join(folder, 'audit.log'), MIN_FREE_SPACE: '3GB' };
-    const holdall = await startHoldall(t, { settings });
-    for (const volume of ['files', 'state', 'cache', 'temporary', 'logs']) {
-      assert.ok((await read(holdall, 'free_bytes', { volume })) > 0, volume);
-      assert.equal(await read(holdall, 'min_free_bytes', { volume }), 3e9, volume);
-    }
+    await until('its death is noticed', () => holdall.log.some(({ worker }) => worker === stuck));
+    await untilAllServe(holdall);
+    assert.equal(await read(both, 'worker_deaths_total'), 1);
   });
 
   it('include the requesting worker before it is ready, without waiting', async () => {
-    const { metrics, milliseconds } = await collectInCluster();
-    const [worker, primary, ...others] = metrics;
+    const [worker, primary, ...others] = await collectInCluster();
     assert.deepEqual([worker, others], [[{ name: 'one' }], []]);
     assert.partialDeepStrictEqual(primary, [{ name: 'holdall_worker_deaths_total', values: [{ value: 2 }] }]);
-    assert.ok(milliseconds < 1500, `${milliseconds} ms`);
   });
 
-  it('are those of the worker alone if the primary process does not respond', IN_FULL_FORM_ONLY, async () => {
-    const { metrics, milliseconds } = await collectInCluster('silent');
-    assert.deepEqual(metrics, [[{ name: 'one' }]]);
-    assert.ok(milliseconds >= 2900, `${milliseconds} ms`);
+  it('are those of the worker alone if the primary process does not respond in time', async () => {
+    assert.deepEqual(await collectInCluster('silent'), [[{ name: 'one' }]]);
   });
 });
 
-async function collectInCluster(...args: string[]): Promise<{ metrics: object[][]; milliseconds: number }> {
+async function collectInCluster(...args: string[]): Promise<object[][]> {
   const program = join(import.meta.dirname, 'metrics-cluster.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...args]);
   return JSON.parse(stdout);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startHoldall } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson } from '../http/client.ts';
 
 describe('A request ID', () => {
   it('appears in the log lines of the store calls of the request', async (t) => {
-    const { port, log } = await startHoldall(t, {
+    const { port, log } = await startInProcess(t, {
       settings: { LOG_LEVEL: 'debug', ACCESS: 'open', TRUST_PROXY: 'loopback' },
     });
     const headers = { 'x-request-id': 'given-by-the-proxy' };

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
-import { assertSuccess, postJson } from '../http/client.ts';
+import { assertSuccess } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 import { contentsOf, temporaryFilesOf, untilStaged } from './temporary-files.ts';
 import { openDownload, openUpload, signedPath } from './transfers.ts';
@@ -19,98 +17,64 @@ const LARGE = 32 * 1024 * 1024;
 const HALF = Buffer.alloc(256 * 1024, 'half');
 
 describe('SIGTERM', () => {
-  for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`drains transfers, refuses new connections, closes idle ones and exits 0, also if repeated (WORKERS=${WORKERS})`, async (t) => {
-      const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '3600' } });
-      const { port, root } = holdall;
-      const processes = [holdall.pid, ...(await untilAllServe(holdall))];
-      await writeFile(join(root, 'large'), '');
-      await truncate(join(root, 'large'), LARGE);
-      const path = await signedPath(port, 'large');
-      const download = await openDownload(port, path);
-      const openKeepAlive = async (url: string) => {
-        const socket = connect(port, '127.0.0.1');
-        atEnd(t, () => socket.destroy());
-        socket.write(`GET ${url} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-        await new Promise((resolve) => socket.once('readable', resolve));
-        return socket;
-      };
-      const idle = await openKeepAlive('/-/health/live');
-      const kept = await openKeepAlive(path);
-      const uploads = [];
-      for (const name of ['slow/a', 'slow/b', 'slow/c']) {
-        const upload = await openUpload(port, name);
-        await upload.send(HALF);
-        uploads.push({ path: name, ...upload });
-      }
-      await untilStaged(root, HALF.length, uploads.length);
-
-      holdall.signal('SIGTERM');
-      await until('new connections are refused', () => isRefused(port));
-      holdall.signal('SIGTERM');
-      assert.match(String(await buffer(idle)), /^HTTP\/1\.1 200 /);
-      assert.ok(isRunning(holdall.pid), 'The service does not stop before the request is complete.');
-
-      for (const upload of uploads) {
-        await upload.send(HALF);
-        assertSuccess(await upload.finish(), { message: 'File uploaded successfully', path: upload.path });
-        assert.deepEqual(await readFile(join(root, upload.path)), Buffer.concat([HALF, HALF]));
-      }
-      const bytes = await buffer(download);
-      assert.equal(bytes.length, LARGE);
-      assert.ok(bytes.equals(Buffer.alloc(LARGE)));
-      assert.ok((await buffer(kept)).length > LARGE);
-      assert.deepEqual(await ends(holdall), { code: 0, signal: null });
-      assert.ok(!processes.some(isRunning));
-      assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
-    });
-  }
-
-  for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
-    it(`aborts transfers after SHUTDOWN_TIMEOUT and leaves no temporary files (WORKERS=${WORKERS})`, async (t) => {
-      const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '1' } });
-      const { root } = holdall;
-      await writeFile(join(root, 'old'), 'the old bytes');
-      const upload = await openUpload(holdall.port, 'old');
-      await upload.send(HALF);
-      await untilStaged(root, HALF.length);
-      holdall.signal('SIGTERM');
-      assert.deepEqual(await ends(holdall), { code: 0, signal: null });
-      await assert.rejects(upload.finish(), 'The connection ends without a response.');
-      assert.equal(await readFile(join(root, 'old'), 'utf8'), 'the old bytes');
-      assert.deepEqual(await contentsOf(root), ['old']);
-      assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
-    });
-  }
-
-  it('refuses new connections during a folder copy and completes the copy', IN_FULL_FORM_ONLY, async (t) => {
-    const holdall = await startHoldall(t);
+  it('drains transfers, refuses new connections, closes idle ones and exits 0, also if repeated, with two workers', async (t) => {
+    const holdall = await startHoldall(t, { settings: { WORKERS: '2', SHUTDOWN_TIMEOUT: '3600' } });
     const { port, root } = holdall;
-    const names = Array.from({ length: 2000 }, (_, index) => `file ${index}`);
-    await mkdir(join(root, 'from'));
-    for (const name of names) await writeFile(join(root, 'from', name), name);
-    const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
-    await until('some files are copied', async () => (await temporaryFilesOf(root)).files.length > 20);
+    const processes = [holdall.pid, ...(await untilAllServe(holdall))];
+    await writeFile(join(root, 'large'), '');
+    await truncate(join(root, 'large'), LARGE);
+    const path = await signedPath(port, 'large');
+    const download = await openDownload(port, path);
+    const openKeepAlive = async (url: string) => {
+      const socket = connect(port, '127.0.0.1');
+      atEnd(t, () => socket.destroy());
+      socket.write(`GET ${url} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      await new Promise((resolve) => socket.once('readable', resolve));
+      return socket;
+    };
+    const idle = await openKeepAlive('/-/health/live');
+    const kept = await openKeepAlive(path);
+    const uploads = [];
+    for (const name of ['slow/a', 'slow/b', 'slow/c']) {
+      const upload = await openUpload(port, name);
+      await upload.send(HALF);
+      uploads.push({ path: name, ...upload });
+    }
+    await untilStaged(root, HALF.length, uploads.length);
 
     holdall.signal('SIGTERM');
     await until('new connections are refused', () => isRefused(port));
-    assert.ok(!existsSync(join(root, 'to')), 'They are refused before the copy is done.');
-    assertSuccess(await copying, { message: 'Item copied successfully' });
-    assert.equal((await readdir(join(root, 'to'))).length, names.length);
+    holdall.signal('SIGTERM');
+    assert.match(String(await buffer(idle)), /^HTTP\/1\.1 200 /);
+    assert.ok(isRunning(holdall.pid), 'The service does not stop before the request is complete.');
+
+    for (const upload of uploads) {
+      await upload.send(HALF);
+      assertSuccess(await upload.finish(), { message: 'File uploaded successfully', path: upload.path });
+      assert.deepEqual(await readFile(join(root, upload.path)), Buffer.concat([HALF, HALF]));
+    }
+    const bytes = await buffer(download);
+    assert.equal(bytes.length, LARGE);
+    assert.ok(bytes.equals(Buffer.alloc(LARGE)));
+    assert.ok((await buffer(kept)).length > LARGE);
     assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+    assert.ok(!processes.some(isRunning));
     assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
   });
 
-  it('has no effect when it is sent again', IN_FULL_FORM_ONLY, async (t) => {
-    const holdall = await startHoldall(t);
-    const upload = await openUpload(holdall.port, 'slow');
+  it('aborts transfers after SHUTDOWN_TIMEOUT and leaves no temporary files', async (t) => {
+    const holdall = await startHoldall(t, { settings: { SHUTDOWN_TIMEOUT: '1' } });
+    const { root } = holdall;
+    await writeFile(join(root, 'old'), 'the old bytes');
+    const upload = await openUpload(holdall.port, 'old');
     await upload.send(HALF);
-    await untilStaged(holdall.root, HALF.length);
+    await untilStaged(root, HALF.length);
     holdall.signal('SIGTERM');
-    await until('new connections are refused', () => isRefused(holdall.port));
-    holdall.signal('SIGTERM');
-    assert.equal((await upload.finish()).status, 200);
     assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+    await assert.rejects(upload.finish(), 'The connection ends without a response.');
+    assert.equal(await readFile(join(root, 'old'), 'utf8'), 'the old bytes');
+    assert.deepEqual(await contentsOf(root), ['old']);
+    assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
   });
 });
 

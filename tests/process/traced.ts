@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { type Behaviour, type Collector, startCollector } from '../../testing/servers/collector.ts';
 import type { CollectedSpan } from '../../testing/servers/otlp.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 
 /** The service, and the collector to which it sends its traces. */
 export interface Traced {
   readonly collector: Collector;
-  readonly holdall: Holdall;
+  readonly service: ServiceInProcess;
   /** Stops the service, which then sends its remaining spans. Returns all spans. */
   stop(): Promise<readonly CollectedSpan[]>;
 }
@@ -21,15 +22,14 @@ export async function startTraced(
 ): Promise<Traced> {
   const collector = await startCollector(behaviour);
   atEnd(t, () => collector.stop());
-  const holdall = await startHoldall(t, {
+  const service = await startInProcess(t, {
     settings: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...TRUSTING, ...settings },
   });
   return {
     collector,
-    holdall,
+    service,
     async stop() {
-      holdall.signal('SIGTERM');
-      assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+      assert.equal(await service.stop(), 'finished');
       return collector.spans;
     },
   };

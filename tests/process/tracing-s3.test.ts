@@ -14,7 +14,7 @@ describe('Traces of a service with a bucket', () => {
     const bucket = await createBucket();
     atEnd(t, () => bucket.remove());
     const traced = await startTraced(t, { settings: { ...settingsOf(bucket), LOG_LEVEL: 'debug' } });
-    const { port } = traced.holdall;
+    const { port } = traced.service;
     const named = (id: string) => ({ 'x-request-id': id });
     const file = { name: 'file', filename: 'a file', value: 'x' };
     assert.equal((await postForm(port, [{ name: 'prefix', value: 'f/' }, file], named('upload'))).status, 200);
@@ -32,7 +32,7 @@ describe('Traces of a service with a bucket', () => {
         assert.match(String(attributes['url.full']), /^http:\/\/127\.0\.0\.1:\d+\/test-[\w-]+(\/[^?]*)?$/);
       }
       // Each response has a log line with the ID of the request and that of the store.
-      const lines = traced.holdall.log.filter(({ msg, requestId }) => msg === 'backend' && requestId === id);
+      const lines = traced.service.log.filter(({ msg, requestId }) => msg === 'backend' && requestId === id);
       const inLog = lines.map(({ backendId, status, url }) => [backendId, status, url].join(' '));
       const inTrace = requests.map(({ attributes }) =>
         ['holdall.store.request_id', 'http.response.status_code', 'url.full'].map((name) => attributes[name]).join(' '),
@@ -41,7 +41,7 @@ describe('Traces of a service with a bucket', () => {
       for (const { backendId } of lines) assert.match(String(backendId), /^[\w-]{8,}$/);
     }
     const { requests } = traced.collector;
-    const sent = requests.map(({ body }) => body.toString('latin1')).join('\n') + traced.holdall.printed();
+    const sent = requests.map(({ body }) => body.toString('latin1')).join('\n') + traced.service.printed();
     assert.doesNotMatch(sent, new RegExp(`Signature|Credential|${bucket.settings.credentials.secretAccessKey}`));
   });
 });

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
 import { truncate, writeFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { atEnd } from '../../testing/holdall.ts';
-import { findFreePort } from '../../testing/servers/free-port.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
-import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { postJson, send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { untilAllServe } from './serving.ts';
 import { partsOf, requestIn, startTraced } from './traced.ts';
 import { signedPath } from './transfers.ts';
 
@@ -23,7 +18,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
 /** The number of simultaneous requests of each kind. */
-const COUNT = isFullForm ? 20 : 4;
+const COUNT = 4;
 
 describe('Traces', () => {
   it('contain a request and its store calls with attributes, and no secrets', async (t) => {
@@ -35,7 +30,7 @@ describe('Traces', () => {
         METRICS_TOKEN: 'a-secret-for-metrics',
       },
     });
-    const { port, root: served } = traced.holdall;
+    const { port, root: served } = traced.service;
     const headers = { 'x-request-id': 'the-listing', host: 'files.localhost:81', 'user-agent': 'a test' };
     assert.equal((await send(port, '/missing/?limit=5', { headers })).status, 404);
     await writeFile(join(served, 'large'), '');
@@ -66,7 +61,7 @@ describe('Traces', () => {
     assert.deepEqual([root.name, root.kind, root.parentSpanId, root.isError], ['GET /*', 'server', undefined, false]);
     assert.equal(root.resource['service.name'], 'files');
     assert.equal(root.resource['deployment.environment.name'], 'a test');
-    assert.equal(root.resource['process.pid'], traced.holdall.pid);
+    assert.equal(root.resource['process.pid'], process.pid);
     assert.deepEqual(
       calls.map(({ name, kind, attributes, traceId }) => ({ name, kind, attributes: { ...attributes }, traceId })),
       [
@@ -85,13 +80,12 @@ describe('Traces', () => {
     assert.ok(spans.some(({ name }) => name === 'GET /-/signed/*'));
     const bodies = traced.collector.requests.map(({ body }) => body.toString('latin1')).join('\n');
     assert.doesNotMatch(bodies, /signature|secret|expires|code=/);
-    assert.doesNotMatch(traced.holdall.printed(), /signature=|secret/);
+    assert.doesNotMatch(traced.service.printed(), /signature=|secret/);
   });
 
-  it('separate concurrent requests of every kind, also across processes', async (t) => {
-    const traced = await startTraced(t, { settings: { WORKERS: '2' } });
-    const { port } = traced.holdall;
-    await untilAllServe(traced.holdall);
+  it('separate concurrent requests of every kind', async (t) => {
+    const traced = await startTraced(t);
+    const { port } = traced.service;
     await Promise.all([...Array(COUNT).keys()].map((index) => upload(port, `folder ${index}/file`, 'x')));
     const request = async (index: number) => {
       const headers = { 'x-request-id': `rename-${index}` };
@@ -107,7 +101,6 @@ describe('Traces', () => {
     };
     await Promise.all([...Array(COUNT).keys()].map(request));
     const spans = await traced.stop();
-    assert.equal(new Set(spans.map(({ resource }) => resource['process.pid'])).size, 2);
     const operations = (requestId: string) => partsOf(spans, requestIn(spans, requestId)).map(({ name }) => name);
     const renamed = operations('rename-0');
     assert.ok(renamed.includes('store move'), renamed.join(', '));
@@ -130,11 +123,11 @@ describe('Traces', () => {
   it('continue the trace of the proxy and follow its sampling decision', async (t) => {
     const traced = await startTraced(t, { settings: { OTEL_TRACES_SAMPLER: 'parentbased_always_off' } });
     const request = (id: string, traceparent: string) =>
-      send(traced.holdall.port, '/', { headers: { 'x-request-id': id, traceparent } });
+      send(traced.service.port, '/', { headers: { 'x-request-id': id, traceparent } });
     await request('traced', `00-${TRACE}-${PARENT}-01`);
     await request('left-out', `00-${TRACE}-${PARENT}-00`);
     await request('not-a-trace', `00-${'0'.repeat(32)}-${PARENT}-01`);
-    await send(traced.holdall.port, '/');
+    await send(traced.service.port, '/');
     const spans = await traced.stop();
     assert.deepEqual(
       spans.map(({ traceId, name }) => [traceId, name]),
@@ -146,11 +139,11 @@ describe('Traces', () => {
     assert.equal(requestIn(spans, 'traced').parentSpanId, PARENT);
   });
 
-  it('contain the GitHub API requests and their request IDs', IN_FULL_FORM_ONLY, async (t) => {
+  it('contain the GitHub API requests and their request IDs', async (t) => {
     const hosted = await hostRepository({ files: { 'a.txt': 'text' } });
     atEnd(t, () => hosted.remove());
     const traced = await startTraced(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' } });
-    const { port } = traced.holdall;
+    const { port } = traced.service;
     assert.equal((await send(port, '/file/a.txt', { headers: { 'x-request-id': 'fetch' } })).status, 200);
     const spans = await traced.stop();
     const requests = partsOf(spans, requestIn(spans, 'fetch')).flatMap((call) => partsOf(spans, call));
@@ -164,57 +157,26 @@ describe('Traces', () => {
     assert.ok(!sent.includes(hosted.options.token ?? 'none'));
   });
 
-  const silences: Readonly<Record<string, Settings>> = {
-    'the sampler takes none': { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
-    'export is disabled': { OTEL_TRACES_EXPORTER: 'none' },
-    'the library is disabled': { OTEL_SDK_DISABLED: 'true' },
-  };
-  for (const [when, settings] of Object.entries(silences)) {
-    it(`are not exported when ${when}`, IN_FULL_FORM_ONLY, async (t) => {
+  it('are not exported when the sampler takes none, and when the export or the library is disabled', async (t) => {
+    const silences: readonly Settings[] = [
+      { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
+      { OTEL_TRACES_EXPORTER: 'none' },
+      { OTEL_SDK_DISABLED: 'true' },
+    ];
+    for (const settings of silences) {
       const traced = await startTraced(t, { settings });
-      await send(traced.holdall.port, '/', { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } });
+      await send(traced.service.port, '/', { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } });
       await traced.stop();
-      assert.equal(traced.collector.requests.length, 0);
-    });
-  }
+      assert.deepEqual(traced.collector.requests, [], JSON.stringify(settings));
+    }
+  });
 
-  for (const behaviour of isFullForm ? (['fails', 'hangs', 'is gone'] as const) : (['fails'] as const)) {
-    it(`do not affect responses while the collector ${behaviour}`, async (t) => {
-      const isGone = behaviour === 'is gone';
-      const { collector, holdall } = await startTraced(t, {
-        behaviour: isGone ? 'takes' : behaviour,
-        settings: {
-          // The OpenTelemetry library reads this variable itself. It is long enough for exports beside other work.
-          ...(behaviour === 'hangs' && { OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '2000' }),
-          ...(isGone && { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await findFreePort()}` }),
-        },
-      });
-      const linesOf = (message: RegExp) => holdall.log.filter(({ msg }) => message.test(String(msg)));
-      const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-      atEnd(t, () => agent.destroy());
-      // Two spans for each request: more than one batch, so that no test waits for the export interval.
-      const request = async () => {
-        const responses = await Promise.all(Array.from({ length: 260 }, () => send(holdall.port, '/', { agent })));
-        for (const { status } of responses) assert.equal(status, 200);
-      };
-      await request();
-      const [line] = await until(
-        'the failure is logged',
-        () => linesOf(/^Trace export failed/)[0] && linesOf(/^Trace export/),
-      );
-      assert.match(String(line?.['url']), /^http:\/\/127\.0\.0\.1:\d+\/v1\/traces$/);
-      await request();
-      if (!isGone) {
-        collector.behaviour = 'takes';
-        await until('the recovery is logged', async () => {
-          await request();
-          return linesOf(/^Trace export recovered/).length > 0;
-        });
-        assert.ok(collector.spans.length >= 512);
-      }
-      assert.equal(linesOf(/^Trace export failed/).length, 1);
-      holdall.signal('SIGTERM');
-      assert.deepEqual(await holdall.ended, { code: 0, signal: null });
-    });
-  }
+  // That a failure is logged once: tests/observability/open-telemetry.test.ts.
+  it('affect neither responses nor the stop when the collector fails', async (t) => {
+    const { service, stop } = await startTraced(t, { behaviour: 'fails' });
+    assert.equal((await send(service.port, '/')).status, 200);
+    await stop();
+    const line = service.log.find(({ msg }) => String(msg).startsWith('Trace export failed'));
+    assert.match(String(line?.['url']), /^http:\/\/127\.0\.0\.1:\d+\/v1\/traces$/);
+  });
 });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, chown, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { type Owner, ownerOfSuite } from '../../testing/at-end.ts';
 import { type LogLine, type Start, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { assertFailure, postForm, send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
@@ -27,12 +28,7 @@ const OTHER_GROUP = 3456;
  * Starts a service of another user, who may not be permitted to read the checkout and Node.js. That user reads them
  * in a folder of its own, where only this process has them.
  */
-async function startUnprivileged(
-  t: TestContext,
-  root: string,
-  settings: Start['settings'] = {},
-  identity = AS_SERVICE,
-) {
+async function startUnprivileged(t: Owner, root: string, settings: Start['settings'] = {}, identity = AS_SERVICE) {
   const home = await temporaryFolder(t);
   await chmod(home, 0o755);
   await mkdir(join(home, 'checkout'));
@@ -72,7 +68,7 @@ const metadataOf = async (path: string) => {
 };
 
 /** Returns a folder that only its owner and the supplementary group of the service can use, and functions for its files. */
-async function sharedFolder(t: TestContext) {
+async function sharedFolder(t: Owner) {
   const root = await temporaryFolder(t);
   await chown(root, OWNER, SERVICE.member);
   await chmod(root, 0o770);
@@ -85,40 +81,19 @@ async function sharedFolder(t: TestContext) {
   return { root, at, plant };
 }
 
-describe('A service without privileges that replaces a file of another user', { concurrency: true }, () => {
-  it('keeps the mode and group, and gives another group no more permissions than everyone', async (t) => {
-    const { root, at, plant } = await sharedFolder(t);
-    for (const each of CASES) await plant(`${each.group}-${each.mode}`, each);
-    const { port, log } = await startUnprivileged(t, root, { VERSIONS_DAYS: '0' });
-    for (const { group, mode, after } of CASES) {
-      const name = `${group}-${mode}`;
-      await upload(port, name, 'new');
-      const gid = group === SERVICE.member ? group : SERVICE.gid;
-      assert.deepEqual(await metadataOf(at(name)), { uid: SERVICE.uid, gid, mode: after }, name);
-    }
-    assert.deepEqual(log.filter(isProblem), []);
+describe('A service without privileges that replaces a file of another user', () => {
+  const owner = ownerOfSuite();
+  let folder: Awaited<ReturnType<typeof sharedFolder>>;
+  let service: Awaited<ReturnType<typeof startUnprivileged>>;
+  before(async () => {
+    folder = await sharedFolder(owner);
+    service = await startUnprivileged(owner, folder.root);
   });
 
-  it('keeps the ACL, in which another group has no more permissions than everyone', async (t) => {
-    const { root, at, plant } = await sharedFolder(t);
-    for (const group of [SERVICE.member, OTHER_GROUP]) {
-      await plant(`${group}`, { group, mode: '640' });
-      await run('setfacl', ['--set', ACL.join(','), at(`${group}`)]);
-    }
-    const { port, log } = await startUnprivileged(t, root);
-    for (const group of [SERVICE.member, OTHER_GROUP]) await upload(port, `${group}`, 'new');
-    assert.deepEqual(await aclOf(at(`${SERVICE.member}`)), ACL);
-    assert.deepEqual(
-      await aclOf(at(`${OTHER_GROUP}`)),
-      ACL.map((entry) => entry.replace('group::rw-', 'group::r--')),
-    );
-    assert.deepEqual(log.filter(isProblem), []);
-  });
-
-  it('keeps the old content as a version that no more users can read, or refuses', async (t) => {
-    const { root, at, plant } = await sharedFolder(t);
+  it('keeps the old content as a version that no more users can read, or refuses', async () => {
+    const { at, plant } = folder;
     for (const each of CASES) await plant(`${each.group}-${each.mode}`, each);
-    const { port } = await startUnprivileged(t, root);
+    const { port } = service;
     for (const { group, mode, isReadable } of CASES) {
       const name = `${group}-${mode}`;
       const response = await postForm(port, [{ name: 'file', filename: name, value: 'new' }]);
@@ -136,34 +111,51 @@ describe('A service without privileges that replaces a file of another user', { 
     assert.equal(versions.length, CASES.filter(({ isReadable }) => isReadable).length, stdout);
     assert.equal((await metadataOf(at('.holdall'))).mode, '700');
   });
-});
 
-describe('A ZIP archive of files that the service is not permitted to read', { concurrency: true }, () => {
-  const MISSING = 'This archive is incomplete. Holdall could not read:\n\n"a/secret": the service has no permission\n';
-  const zipOf = async (port: number) => {
-    const { status, body } = await send(port, '/-/zip/a/');
-    assert.equal(status, 200, body.toString());
-    return Object.fromEntries(parseArchive(body).map(({ name, content }) => [name, content.toString()]));
-  };
-  const plantTree = async (root: string) => {
-    await mkdir(join(root, 'a'));
-    for (const name of ['a/open', 'a/secret']) {
-      await writeFile(join(root, name), name);
-      await chown(join(root, name), OWNER, OTHER_GROUP);
+  it('keeps the ACL, in which another group has no more permissions than everyone', async () => {
+    const { at, plant } = folder;
+    for (const group of [SERVICE.member, OTHER_GROUP]) {
+      await plant(`${group}`, { group, mode: '640' });
+      await run('setfacl', ['--set', ACL.join(','), at(`${group}`)]);
     }
-  };
-
-  it('lists a file that only an ACL forbids, and has the others', async (t) => {
-    const { root } = await sharedFolder(t);
-    await plantTree(root);
-    await run('setfacl', ['--modify', `user:${SERVICE.uid}:---`, join(root, 'a/secret')]);
-    const { port } = await startUnprivileged(t, root);
-    const archive = { 'a/open': 'a/open', 'Missing files.txt': MISSING };
-    // The second archive is from cached listings.
-    for (let attempt = 1; attempt <= 2; attempt++) assert.deepEqual(await zipOf(port), archive);
+    const { port, log } = service;
+    const seen = log.filter(isProblem).length;
+    for (const group of [SERVICE.member, OTHER_GROUP]) await upload(port, `${group}`, 'new');
+    assert.deepEqual(await aclOf(at(`${SERVICE.member}`)), ACL);
+    assert.deepEqual(
+      await aclOf(at(`${OTHER_GROUP}`)),
+      ACL.map((entry) => entry.replace('group::rw-', 'group::r--')),
+    );
+    assert.deepEqual(log.filter(isProblem).slice(seen), []);
   });
 
-  it('lists a file that root without capabilities can not read, and has the others', async (t) => {
+  it('lists a file that only an ACL forbids in a ZIP archive, and has the others', async () => {
+    const { root } = folder;
+    await plantTree(root);
+    await run('setfacl', ['--modify', `user:${SERVICE.uid}:---`, join(root, 'a/secret')]);
+    const archive = { 'a/open': 'a/open', 'Missing files.txt': MISSING };
+    // The second archive is from cached listings.
+    for (let attempt = 1; attempt <= 2; attempt++) assert.deepEqual(await zipOf(service.port), archive);
+  });
+});
+
+describe('A service without privileges and versions', () => {
+  it('keeps the mode and group, and gives another group no more permissions than everyone', async (t) => {
+    const { root, at, plant } = await sharedFolder(t);
+    for (const each of CASES) await plant(`${each.group}-${each.mode}`, each);
+    const { port, log } = await startUnprivileged(t, root, { VERSIONS_DAYS: '0' });
+    for (const { group, mode, after } of CASES) {
+      const name = `${group}-${mode}`;
+      await upload(port, name, 'new');
+      const gid = group === SERVICE.member ? group : SERVICE.gid;
+      assert.deepEqual(await metadataOf(at(name)), { uid: SERVICE.uid, gid, mode: after }, name);
+    }
+    assert.deepEqual(log.filter(isProblem), []);
+  });
+});
+
+describe('A service of root without capabilities', () => {
+  it('lists a file that it can not read in a ZIP archive, and has the others', async (t) => {
     const root = await temporaryFolder(t);
     await plantTree(root);
     await chmod(join(root, 'a/secret'), 0o600);
@@ -171,3 +163,19 @@ describe('A ZIP archive of files that the service is not permitted to read', { c
     assert.deepEqual(await zipOf(port), { 'a/open': 'a/open', 'Missing files.txt': MISSING });
   });
 });
+
+const MISSING = 'This archive is incomplete. Holdall could not read:\n\n"a/secret": the service has no permission\n';
+
+async function zipOf(port: number): Promise<Readonly<Record<string, string>>> {
+  const { status, body } = await send(port, '/-/zip/a/');
+  assert.equal(status, 200, body.toString());
+  return Object.fromEntries(parseArchive(body).map(({ name, content }) => [name, content.toString()]));
+}
+
+async function plantTree(root: string): Promise<void> {
+  await mkdir(join(root, 'a'));
+  for (const name of ['a/open', 'a/secret']) {
+    await writeFile(join(root, name), name);
+    await chown(join(root, name), OWNER, OTHER_GROUP);
+  }
+}
