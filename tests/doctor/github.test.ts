@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
-import { startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
+import { startInProcess } from '../../testing/service.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -24,8 +23,8 @@ describe('holdall doctor on a branch', { concurrency: CONCURRENT_TESTS }, () => 
   it('reports no problem with a service that reads the branch with a delay, and keeps its files', async (t) => {
     const hosted = await host(t);
     const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '1' };
-    const holdall = await startHoldall(t, { settings: { ...settings, MAX_EVENT_LOOP_DELAY: '0' } });
-    const { code, of, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${holdall.port}`);
+    const { port } = await startInProcess(t, { settings });
+    const { code, of, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
     assert.match(of('repository-quota').found, /^\d+ of 5000 requests are left until /);
     assert.deepEqual(await filesOf(hosted), ['a.txt']);
@@ -43,7 +42,7 @@ describe('holdall doctor on a branch', { concurrency: CONCURRENT_TESTS }, () => 
     assert.ok(!printed.includes(hosted.host.token));
   });
 
-  it('gives advice on a protected branch, Git LFS and a nearly exhausted rate limit', IN_FULL_FORM_ONLY, async (t) => {
+  it('gives advice on a protected branch, Git LFS and a nearly exhausted rate limit', async (t) => {
     const hosted = await host(t, { files: { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n' } });
     hosted.repository.protect(hosted.repository.branch);
     hosted.host.quota.remaining = 450;
@@ -66,7 +65,7 @@ describe('holdall doctor on a branch', { concurrency: CONCURRENT_TESTS }, () => 
     assert.deepEqual(await filesOf(hosted), ['.gitattributes']);
   });
 
-  it('checks the folder in GITHUB_PATH, and finds Git LFS above it', IN_FULL_FORM_ONLY, async (t) => {
+  it('checks the folder in GITHUB_PATH, and finds Git LFS above it', async (t) => {
     const files = { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n', 'team/a.txt': 'a' };
     const hosted = await host(t, { files });
     const settings = { ...settingsOfRepository(hosted), GITHUB_PATH: 'team/files' };

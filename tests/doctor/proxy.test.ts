@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/credentials.ts';
-import { type Holdall, startHoldall as start, temporaryFolder } from '../../testing/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 import {
   documentedApache,
   documentedCaddy,
@@ -11,15 +11,11 @@ import {
   startProxy,
 } from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
 export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx'];
-
-/** Starts the service without load shedding, because the machine is busy with other tests. */
-const startHoldall = (t: TestContext, settings: Readonly<Record<string, string>> = {}) =>
-  start(t, { settings: { MAX_EVENT_LOOP_DELAY: '0', ...settings } });
 
 /** The checks of requests through a proxy that passes on everything. */
 const PASSING = [
@@ -36,13 +32,13 @@ const PASSING = [
   'url-dav-body-size',
 ];
 
-const upstream = ({ port }: Holdall) => `http://127.0.0.1:${port}`;
+const upstream = ({ port }: ServiceInProcess) => `http://127.0.0.1:${port}`;
 
 /** The location of `deploy/nginx.conf` without HTTPS. */
-const asDocumented = (holdall: Holdall) => `
+const asDocumented = (service: ServiceInProcess) => `
   client_max_body_size 0;
   location / {
-    proxy_pass ${upstream(holdall)};
+    proxy_pass ${upstream(service)};
     proxy_http_version 1.1;
     proxy_set_header Connection "";
     proxy_set_header Host $http_host;
@@ -54,7 +50,7 @@ const asDocumented = (holdall: Holdall) => `
     proxy_buffering off;
   }`;
 
-const noTrace = async ({ root }: Holdall) =>
+const noTrace = async ({ root }: ServiceInProcess) =>
   assert.deepEqual(
     (await readdir(root)).filter((name) => name.startsWith('holdall-doctor-')),
     [],
@@ -70,11 +66,11 @@ async function startGuarded(t: TestContext, settings: Readonly<Record<string, st
   };
   await writeFile(file, JSON.stringify(access), { mode: 0o600 });
   const all = { ACCESS_FILE: file, ...settings };
-  return { holdall: await startHoldall(t, all), settings: all, token };
+  return { service: await startInProcess(t, { settings: all }), settings: all, token };
 }
 
 // tests/deploy sends uploads and requests of WebDAV clients through these proxies.
-describe('holdall doctor behind other documented proxies', IN_FULL_FORM_ONLY, () => {
+describe('holdall doctor behind other documented proxies', () => {
   const proxies = [
     // Apache reads no response before the end of an upload, although it forwards the request as it arrives.
     ['Apache', documentedApache, 'not tried'],
@@ -82,25 +78,25 @@ describe('holdall doctor behind other documented proxies', IN_FULL_FORM_ONLY, ()
   ] as const;
   for (const [name, documented, buffering] of proxies) {
     it(`reports no problem behind ${name}`, async (t) => {
-      const holdall = await startHoldall(t, { TRUST_PROXY: 'loopback', ACCESS: 'open' });
-      const port = await startProxy(t, await documented(t, holdall.port));
-      const settings = { DISK_ROOT: holdall.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
+      const service = await startInProcess(t, { settings: { TRUST_PROXY: 'loopback', ACCESS: 'open' } });
+      const port = await startProxy(t, await documented(t, service.port));
+      const settings = { DISK_ROOT: service.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
       const { of, printed, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
       assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
       for (const check of PASSING) {
         assert.equal(of(check).status, 'ok', check);
       }
       assert.equal(of('url-upload-buffering').status, buffering);
-      await noTrace(holdall);
+      await noTrace(service);
     });
   }
 });
 
 describe('holdall doctor behind nginx', () => {
   it('reports the effects of nginx defaults on uploads and paths, and settings of another storage', async (t) => {
-    const holdall = await startHoldall(t);
-    const [port] = await startNginx(t, [`location / { proxy_pass ${upstream(holdall)}/; }`]);
-    const { code, of, with: having } = await diagnose({ DISK_ROOT: holdall.root }, '--url', `http://127.0.0.1:${port}`);
+    const service = await startInProcess(t);
+    const [port] = await startNginx(t, [`location / { proxy_pass ${upstream(service)}/; }`]);
+    const { code, of, with: having } = await diagnose({ DISK_ROOT: service.root }, '--url', `http://127.0.0.1:${port}`);
     assert.equal(code, 1);
     assert.deepEqual(having('failed'), ['url-names', 'url-body-size', 'url-dav-destination']);
     assert.deepEqual(having('warning'), ['url-upload-buffering', 'url-dav-body-size']);
@@ -121,21 +117,21 @@ describe('holdall doctor behind nginx', () => {
     );
     assert.match(of('url-dav-destination').found, /^A move to .* returned 502: /);
     assert.match(String(of('url-dav-destination').advice), /nginx: proxy_set_header Host \$http_host;/);
-    await noTrace(holdall);
+    await noTrace(service);
 
     const root = await temporaryFolder(t);
-    const other = await diagnose({ DISK_ROOT: root }, '--url', upstream(holdall));
+    const other = await diagnose({ DISK_ROOT: root }, '--url', upstream(service));
     assert.deepEqual([other.code, other.with('failed')], [1, ['url-same-store']]);
     assert.equal(
       other.of('url-same-store').advice,
       `Run the doctor with the settings, user and machine of the service (these settings name ${root}), or correct PUBLIC_URL.`,
     );
-    await noTrace(holdall);
+    await noTrace(service);
   });
 
   it('reports that the service is unreachable, and the cause', async (t) => {
-    const holdall = await startHoldall(t, { PUBLIC_URL: 'http://127.0.0.1:1', ACCESS: 'open' });
-    const to = upstream(holdall);
+    const service = await startInProcess(t, { settings: { PUBLIC_URL: 'http://127.0.0.1:1', ACCESS: 'open' } });
+    const to = upstream(service);
     const [path, host, gone, elsewhere, other, outside] = await startNginx(t, [
       `location /files/ { proxy_pass ${to}; }`,
       `location / { proxy_pass ${to}; proxy_set_header Host backend.internal; }`,
@@ -144,7 +140,7 @@ describe('holdall doctor behind nginx', () => {
       'location / { return 404; }',
       `location / { default_type application/json; return 404 '{"success":false,"code":"unknown-route","error":""}'; }`,
     ]);
-    const settings = { DISK_ROOT: holdall.root, READ_ONLY: 'true', PORT: '8080' };
+    const settings = { DISK_ROOT: service.root, READ_ONLY: 'true', PORT: '8080' };
     const cases = [
       [
         `http://127.0.0.1:${path}/files`,
@@ -187,22 +183,22 @@ describe('holdall doctor behind nginx', () => {
   });
 
   it('reports no problem with the documented proxy, access control and a token', async (t) => {
-    const { holdall, settings, token } = await startGuarded(t, { TRUST_PROXY: 'loopback' });
-    const [port] = await startNginx(t, [asDocumented(holdall)]);
-    const environment = { ...settings, DISK_ROOT: holdall.root, HOLDALL_TOKEN: token };
+    const { service, settings, token } = await startGuarded(t, { TRUST_PROXY: 'loopback' });
+    const [port] = await startNginx(t, [asDocumented(service)]);
+    const environment = { ...settings, DISK_ROOT: service.root, HOLDALL_TOKEN: token };
     const { code, of, with: having, printed } = await diagnose(environment, '--url', `http://127.0.0.1:${port}`);
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []], printed);
     assert.deepEqual(having('not tried'), []);
     assert.equal(of('url-credential').found, 'The service accepts the token.');
     assert.equal(of('url-dav-sign-in').found, 'WebDAV clients are asked for a username and a password.');
-    assert.ok(!printed.includes(token) && !holdall.printed().includes(token));
-    await noTrace(holdall);
+    assert.ok(!printed.includes(token) && !service.printed().includes(token));
+    await noTrace(service);
   });
 
   it('reports what a proxy breaks of WebDAV', async (t) => {
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
-    const holdall = await startHoldall(t, settings);
-    const plain = asDocumented(holdall);
+    const service = await startInProcess(t, { settings });
+    const plain = asDocumented(service);
     const within = (directives: string) => plain.replace('{', `{ ${directives}`);
     const [allowed, removed, changed] = await startNginx(t, [
       within('limit_except GET POST PUT DELETE PATCH OPTIONS { deny all; }'),
@@ -210,7 +206,7 @@ describe('holdall doctor behind nginx', () => {
       within('proxy_set_header Destination http://backend.internal$request_uri;'),
     ]);
     const through = (port: number | undefined) =>
-      diagnose({ ...settings, DISK_ROOT: holdall.root }, '--url', `http://127.0.0.1:${port}`);
+      diagnose({ ...settings, DISK_ROOT: service.root }, '--url', `http://127.0.0.1:${port}`);
     const refused = await through(allowed);
     assert.deepEqual(refused.with('failed'), ['url-dav-methods']);
     assert.match(refused.of('url-dav-methods').found, /^MKCOL returned 403 from a proxy.*; LOCK returned 403/);
@@ -224,13 +220,13 @@ describe('holdall doctor behind nginx', () => {
     const elsewhere = await through(changed);
     assert.deepEqual(elsewhere.with('failed'), ['url-dav-methods']);
     assert.match(elsewhere.of('url-dav-methods').found, /^COPY returned 502: .*; MOVE returned /);
-    await noTrace(holdall);
+    await noTrace(service);
   });
 
-  it('explains how to create a required token and reports an untrusted proxy', IN_FULL_FORM_ONLY, async (t) => {
-    const { holdall, settings } = await startGuarded(t, {});
-    const [port] = await startNginx(t, [asDocumented(holdall)]);
-    const environment = { ...settings, DISK_ROOT: holdall.root };
+  it('explains how to create a required token and reports an untrusted proxy', async (t) => {
+    const { service, settings } = await startGuarded(t, {});
+    const [port] = await startNginx(t, [asDocumented(service)]);
+    const environment = { ...settings, DISK_ROOT: service.root };
     const { code, of, with: having } = await diagnose(environment, '--url', `http://127.0.0.1:${port}`);
     assert.deepEqual([code, having('failed')], [1, ['url-client-address']]);
     assert.deepEqual(
@@ -244,19 +240,19 @@ describe('holdall doctor behind nginx', () => {
       of('url-client-address').advice,
       'Set TRUST_PROXY to the address of the proxy (loopback for this machine), and send X-Forwarded-For and X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme;).',
     );
-    await noTrace(holdall);
+    await noTrace(service);
   });
 
-  it('finds the body limit of a proxy, and suggests a size of parts', IN_FULL_FORM_ONLY, async (t) => {
+  it('finds the body limit of a proxy, and suggests a size of parts', async (t) => {
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
-    const holdall = await startHoldall(t, settings);
+    const service = await startInProcess(t, { settings });
     const [limited] = await startNginx(t, [
-      `client_max_body_size 100m; ${asDocumented(holdall).replaceAll(/client_max.*|proxy_set_header Upload.*/g, '')}`,
+      `client_max_body_size 100m; ${asDocumented(service).replaceAll(/client_max.*|proxy_set_header Upload.*/g, '')}`,
     ]);
-    const counting = await startProxy(t, await documentedCaddy(t, holdall.port, 'request_body {\nmax_size 5MB\n}'));
+    const counting = await startProxy(t, await documentedCaddy(t, service.port, 'request_body {\nmax_size 5MB\n}'));
     const through = (port: number | undefined, chunkSize: string) =>
       diagnose(
-        { ...settings, DISK_ROOT: holdall.root, UPLOAD_CHUNK_SIZE: chunkSize },
+        { ...settings, DISK_ROOT: service.root, UPLOAD_CHUNK_SIZE: chunkSize },
         '--url',
         `http://127.0.0.1:${port}`,
       );
@@ -283,7 +279,7 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual(counted.with('failed'), ['url-parts']);
     assert.match(counted.of('url-parts').found, /^A part of 16 MiB failed: /);
     assert.match(String(counted.of('url-parts').advice), /^Set UPLOAD_CHUNK_SIZE=4MiB, or: /);
-    await noTrace(holdall);
-    assert.deepEqual(await readdir(join(holdall.root, '.holdall/uploads')), []);
+    await noTrace(service);
+    assert.deepEqual(await readdir(join(service.root, '.holdall/uploads')), []);
   });
 });

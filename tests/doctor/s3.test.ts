@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PutBucketCorsCommand } from '@aws-sdk/client-s3';
-import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
 import {
@@ -15,8 +15,8 @@ import {
   startS3Proxy,
 } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { allowOrigin } from '../web/stored.ts';
 import { diagnose } from './diagnosis.ts';
@@ -56,7 +56,7 @@ const isEmpty = async (bucket: TestBucket) => {
 describe('holdall doctor on a bucket', () => {
   it('reports no failure, lists missing bucket rules and leaves no objects', async (t) => {
     const { bucket, settings } = await openBucket(t);
-    const { port } = await startHoldall(t, { settings: { ...settings, MAX_EVENT_LOOP_DELAY: '0' } });
+    const { port } = await startInProcess(t, { settings });
     const { code, of, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
     assert.deepEqual([code, having('failed')], [0, []]);
     assert.deepEqual(having('warning'), ['bucket-leftovers', 'bucket-cors']);
@@ -73,98 +73,87 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(bucket);
   });
 
-  it(
-    'reports that the store ignores conditions and checksums, and that its clock differs',
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const { bucket, settings } = await openProxied(t, ({ operation, key, headers }) => {
-        const late = new Date(Date.now() + 400_000).toUTCString();
-        if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
-        const isConditional =
-          key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
-        return operation === 'PutObject' && (isConditional || headers['content-md5'] === WRONG_MD5)
-          ? ACCEPTED
-          : undefined;
-      });
-      const CORSRules = [{ AllowedOrigins: ['*'], AllowedMethods: ['GET'], AllowedHeaders: ['range'] }];
-      await bucket.client.send(new PutBucketCorsCommand({ Bucket: bucket.name, CORSConfiguration: { CORSRules } }));
-      const { of, with: having } = await diagnose(settings, '--url', 'https://127.0.0.1:1');
-      assert.deepEqual(having('failed'), ['bucket-address', 'url-live']);
-      assert.equal(
-        of('bucket-cors').found,
-        'The CORS rules of the bucket allow https://127.0.0.1:1 to read large files, but not to upload them directly: uploads pass through the service.',
-      );
-      assert.match(of('bucket-cors').advice ?? '', /"AllowedOrigins": \["https:.*UPLOAD_DIRECT=false/);
-      assert.equal(
-        of('bucket-address').advice,
-        'Set S3_ENDPOINT to an https:// URL of the store that all users can reach.',
-      );
-      assert.equal(
-        of('url-live').advice,
-        'Start the service and the reverse proxy, open the firewall for 127.0.0.1:1, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:8080.',
-      );
-      assert.equal(of('bucket-clock').status, 'warning');
-      assert.match(
-        of('bucket-clock').found,
-        /^The clock of the store is (399|400) seconds ahead of the clock of this machine\./,
-      );
-      assert.equal(of('bucket-clock').advice, 'Correct the wrong clock. On this machine: timedatectl set-ntp true');
-      assert.deepEqual(
-        [of('bucket-conditions').status, of('bucket-conditions').advice],
-        [
-          'warning',
-          'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/reference/stores-s3.md, "Conditional writes".',
-        ],
-      );
-      assert.equal(
-        of('bucket-checksums').advice,
-        'Use https:// in S3_ENDPOINT, which detects corruption, and check for a proxy in front of the store that drops Content-MD5.',
-      );
-      await isEmpty(bucket);
-    },
-  );
-
-  it(
-    "reports that the store can't copy keys with special characters, and its missing features",
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
-        if (operation === 'CopyObject' && String(headers['x-amz-copy-source']).includes('%2B'))
-          return errorResponse(404, 'NoSuchKey');
-        if (operation === 'UploadPartCopy') return errorResponse(501, 'NotImplemented');
-        return operation === 'PutObject' && headers['if-none-match'] !== undefined
-          ? errorResponse(501, 'NotImplemented')
-          : undefined;
-      });
-      await allowOrigin(bucket, 'http://127.0.0.1:1');
-      const { of, with: having } = await diagnose(settings, '--url', 'http://127.0.0.1:1');
-      assert.deepEqual(having('failed'), ['bucket-copy-names', 'url-live']);
-      assert.match(of('bucket-cors').found, /allow http:.* to read large files, and to upload them directly\.$/);
-      assert.deepEqual(having('warning'), ['bucket-conditions', 'bucket-leftovers', 'bucket-abilities']);
-      assert.match(of('bucket-copy-names').found, /The store reports that ".*" does not exist, although it does\./);
-      assert.match(of('bucket-copy-names').advice ?? '', /^Use another store, or a newer version:/);
-      assert.match(of('bucket-abilities').found, /If-None-Match on PutObject: .* UploadPartCopy: /);
-      assert.match(of('bucket-conditions').found, /^The store does not support conditions on PutObject \(501\)/);
-      await isEmpty(bucket);
-    },
-  );
-
-  // The copies report the error of the listing, as any other: see tests/stores/s3-listing.test.ts.
-  if (isFullForm) {
-    it('reports that the store returns unsorted listings', async (t) => {
-      const reverse = (body: string) => {
-        const objects = body.match(/<Contents>.*?<\/Contents>/gs) ?? [];
-        return body.replaceAll(/<Contents>.*?<\/Contents>/gs, () => objects.pop() ?? '');
-      };
-      const { bucket, settings } = await openProxied(t, ({ operation }) =>
-        operation === 'ListObjectsV2' ? { rewrite: reverse } : undefined,
-      );
-      const { of, with: having } = await diagnose(settings);
-      assert.deepEqual(having('failed'), ['bucket-copy-names']);
-      assert.match(of('bucket-copy-names').found, /^The object store lists keys out of order/);
-      await isEmpty(bucket);
+  it('reports that the store ignores conditions and checksums, and that its clock differs', async (t) => {
+    const { bucket, settings } = await openProxied(t, ({ operation, key, headers }) => {
+      const late = new Date(Date.now() + 400_000).toUTCString();
+      if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
+      const isConditional =
+        key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
+      return operation === 'PutObject' && (isConditional || headers['content-md5'] === WRONG_MD5)
+        ? ACCEPTED
+        : undefined;
     });
-  }
+    const CORSRules = [{ AllowedOrigins: ['*'], AllowedMethods: ['GET'], AllowedHeaders: ['range'] }];
+    await bucket.client.send(new PutBucketCorsCommand({ Bucket: bucket.name, CORSConfiguration: { CORSRules } }));
+    const { of, with: having } = await diagnose(settings, '--url', 'https://127.0.0.1:1');
+    assert.deepEqual(having('failed'), ['bucket-address', 'url-live']);
+    assert.equal(
+      of('bucket-cors').found,
+      'The CORS rules of the bucket allow https://127.0.0.1:1 to read large files, but not to upload them directly: uploads pass through the service.',
+    );
+    assert.match(of('bucket-cors').advice ?? '', /"AllowedOrigins": \["https:.*UPLOAD_DIRECT=false/);
+    assert.equal(
+      of('bucket-address').advice,
+      'Set S3_ENDPOINT to an https:// URL of the store that all users can reach.',
+    );
+    assert.equal(
+      of('url-live').advice,
+      'Start the service and the reverse proxy, open the firewall for 127.0.0.1:1, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:8080.',
+    );
+    assert.equal(of('bucket-clock').status, 'warning');
+    assert.match(
+      of('bucket-clock').found,
+      /^The clock of the store is (399|400) seconds ahead of the clock of this machine\./,
+    );
+    assert.equal(of('bucket-clock').advice, 'Correct the wrong clock. On this machine: timedatectl set-ntp true');
+    assert.deepEqual(
+      [of('bucket-conditions').status, of('bucket-conditions').advice],
+      [
+        'warning',
+        'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/reference/stores-s3.md, "Conditional writes".',
+      ],
+    );
+    assert.equal(
+      of('bucket-checksums').advice,
+      'Use https:// in S3_ENDPOINT, which detects corruption, and check for a proxy in front of the store that drops Content-MD5.',
+    );
+    await isEmpty(bucket);
+  });
+
+  it("reports that the store can't copy keys with special characters, and its missing features", async (t) => {
+    const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
+      if (operation === 'CopyObject' && String(headers['x-amz-copy-source']).includes('%2B'))
+        return errorResponse(404, 'NoSuchKey');
+      if (operation === 'UploadPartCopy') return errorResponse(501, 'NotImplemented');
+      return operation === 'PutObject' && headers['if-none-match'] !== undefined
+        ? errorResponse(501, 'NotImplemented')
+        : undefined;
+    });
+    await allowOrigin(bucket, 'http://127.0.0.1:1');
+    const { of, with: having } = await diagnose(settings, '--url', 'http://127.0.0.1:1');
+    assert.deepEqual(having('failed'), ['bucket-copy-names', 'url-live']);
+    assert.match(of('bucket-cors').found, /allow http:.* to read large files, and to upload them directly\.$/);
+    assert.deepEqual(having('warning'), ['bucket-conditions', 'bucket-leftovers', 'bucket-abilities']);
+    assert.match(of('bucket-copy-names').found, /The store reports that ".*" does not exist, although it does\./);
+    assert.match(of('bucket-copy-names').advice ?? '', /^Use another store, or a newer version:/);
+    assert.match(of('bucket-abilities').found, /If-None-Match on PutObject: .* UploadPartCopy: /);
+    assert.match(of('bucket-conditions').found, /^The store does not support conditions on PutObject \(501\)/);
+    await isEmpty(bucket);
+  });
+
+  it('reports that the store returns unsorted listings', async (t) => {
+    const reverse = (body: string) => {
+      const objects = body.match(/<Contents>.*?<\/Contents>/gs) ?? [];
+      return body.replaceAll(/<Contents>.*?<\/Contents>/gs, () => objects.pop() ?? '');
+    };
+    const { bucket, settings } = await openProxied(t, ({ operation }) =>
+      operation === 'ListObjectsV2' ? { rewrite: reverse } : undefined,
+    );
+    const { of, with: having } = await diagnose(settings);
+    assert.deepEqual(having('failed'), ['bucket-copy-names']);
+    assert.match(of('bucket-copy-names').found, /^The object store lists keys out of order/);
+    await isEmpty(bucket);
+  });
 
   it('reports the permission that the key lacks and the location of orphaned probe objects', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation }) =>
@@ -213,7 +202,7 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(opened.bucket);
   });
 
-  it('deletes its objects when it is interrupted', IN_FULL_FORM_ONLY, async (t) => {
+  it('deletes its objects when it is interrupted', async (t) => {
     const held = Promise.withResolvers<undefined>();
     const { bucket, proxy, settings } = await openProxied(t, ({ operation }) =>
       operation === 'UploadPart' ? held.promise : undefined,
