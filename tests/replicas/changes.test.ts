@@ -4,16 +4,13 @@ import { until } from '../../testing/until.ts';
 import { describeContent, type ReplayedEntry, ReplayedFiles, sortEntries } from '../changes/replayed-files.ts';
 import { send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { openPage } from '../web/browser.ts';
-import { row } from '../web/elements.ts';
-import { DESKTOP } from '../web/open-site.ts';
 import { ChangeFollower, type FeedChange } from './change-follower.ts';
 import { STOPPED_UNTOLD } from './faults.ts';
 import { PORT } from './replicas.ts';
 import { openDatabaseStage } from './shared-stages.ts';
 import { causeFault, settle, startTrialLoad, untilServed } from './trial.ts';
 
-export const needs: readonly Need[] = ['browser', 'nginx', 'postgres'];
+export const needs: readonly Need[] = ['nginx', 'postgres'];
 
 /** Reads the whole change log, page by page. */
 async function readLog(port: number): Promise<FeedChange[]> {
@@ -39,42 +36,30 @@ async function listAll(port: number, folder = ''): Promise<ReplayedEntry[]> {
   return sortEntries((await Promise.all(found)).flat());
 }
 
-it('Three replicas on PostgreSQL, behind nginx, have one change log', async (t) => {
+it('Two replicas on PostgreSQL, behind nginx, have one change log', async (t) => {
   const stage = await openDatabaseStage(t);
   const addresses = stage.replicas.map(({ address }) => ({ host: address.replace(`:${PORT}`, ''), port: PORT }));
   const followers = await Promise.all(
     [...addresses, { host: '127.0.0.1', port: stage.port }].map((address) => ChangeFollower.start(t, address)),
   );
-  const pages = await Promise.all(
-    addresses.map(({ host, port }) => openPage(t, { ...DESKTOP, url: `http://${host}:${port}/` })),
-  );
   const untilAllHave = async (path: string) => {
     await until(`all streams have ${path}`, () =>
       followers.every(({ changes }) => changes.some((change) => change.path === path)),
     );
-    await Promise.all(pages.map((page) => row(page, path).waitFor()));
   };
 
-  await t.test('in which a change through one appears in all, and in a page of each, within a second', async () => {
-    const durations: number[] = [];
-    // Without notifications between the replicas, all rounds except the first would take the time between two polls, at least
-    // 1.5 seconds: each begins when the last replica has just polled. On a busy machine, a round can take longer than usual.
-    const isFast = () => Math.min(...durations.slice(1)) < 1000;
-    for (let round = 0; round < 6 && !isFast(); round++) {
+  // The replicas don't poll.
+  await t.test('in which a change through one appears in all, by messages between them', async () => {
+    for (let round = 0; round < 3; round++) {
       await upload(stage.port, `${round}.txt`, 'text');
-      const uploaded = performance.now();
       await untilAllHave(`${round}.txt`);
-      durations.push(performance.now() - uploaded);
     }
-    assert.ok(isFast(), durations.join(', '));
   });
 
   await t.test('which misses and repeats nothing while they restart', async () => {
     const load = startTrialLoad(stage, { clientsOfRole: 1, rest: 60 });
     try {
       await untilServed(load);
-      // A page reads a new entry of its folder shortly after the change. Afterwards, it does not need the entry again.
-      await Promise.all(pages.map((page) => row(page, load.home).waitFor()));
       await causeFault(stage, load, STOPPED_UNTOLD, 0);
     } finally {
       await settle(stage, load);
@@ -82,7 +67,7 @@ it('Three replicas on PostgreSQL, behind nginx, have one change log', async (t) 
     await upload(stage.port, 'last.txt', 'text');
     await untilAllHave('last.txt');
     const log = await readLog(stage.port);
-    assert.ok(log.length > 50, `Only ${log.length} changes`);
+    assert.ok(log.length > 10, `Only ${log.length} changes`);
     for (const { changes, connections } of followers) {
       assert.deepEqual(changes, log);
       assert.ok(connections > 1, 'It reconnected.');

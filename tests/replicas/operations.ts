@@ -37,7 +37,7 @@ export interface RetryOptions {
 const PAUSE = 50;
 
 /** Milliseconds until a request has failed. */
-const TIMEOUT = 60_000;
+const TIMEOUT = 180_000;
 
 /** Creates a sender that pauses for so many milliseconds after each request. */
 export function createSender(rest: number): Sender {

@@ -4,6 +4,7 @@ import { startPostgres } from '../../testing/servers/postgres.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { MIB } from '../faults/pattern.ts';
 import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
+import { WITHOUT_POLLS } from '../process/without-polls.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
 /** Starts two replicas on one folder of a disk, like machines with a shared disk. */
@@ -11,11 +12,11 @@ export function openDiskStage(owner: Owner): Promise<Stage> {
   return startOnDisk(owner, 2, {});
 }
 
-/** Starts three replicas on one folder, with a PostgreSQL database that they share. */
+/** Starts two replicas on one folder, with a PostgreSQL database that they share and don't poll. */
 export async function openDatabaseStage(owner: Owner): Promise<Stage> {
   const postgres = await startPostgres();
   atEnd(owner, () => postgres.stop());
-  return startOnDisk(owner, 3, { DATABASE_URL: await postgres.createDatabase() });
+  return startOnDisk(owner, 2, { DATABASE_URL: await postgres.createDatabase(), ...WITHOUT_POLLS });
 }
 
 async function startOnDisk(owner: Owner, count: number, shared: Readonly<Record<string, string>>): Promise<Stage> {
