@@ -1,3 +1,8 @@
+/*
+ * A page of another origin that attacks a signed-in user, in a real browser with its cookies, CORS and site isolation: four pages
+ * and services. tests/http checks the headers that the service relies on, not what a browser makes of them.
+ */
+
 import type { Need } from '../runner/needs.ts';
 import { testForeignPages } from '../web/foreign-pages.ts';
 

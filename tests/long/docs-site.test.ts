@@ -1,4 +1,7 @@
-// The docs site as its files. Building it takes as long as all other tests of the docs.
+/*
+ * The docs site as its files: only here are the links of the built pages checked. Building it takes as long as all other tests
+ * of the docs.
+ */
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

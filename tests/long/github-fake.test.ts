@@ -1,3 +1,8 @@
+/*
+ * Tests the fake GitHub API, and not Holdall: that it has GitHub's statuses, limits and refusals. The tests of the store use the fake,
+ * and a change of it is rare.
+ */
+
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';

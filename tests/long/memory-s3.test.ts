@@ -1,3 +1,8 @@
+/*
+ * Transfers of gigabytes, larger than a signed 32-bit number, to and from each store: tests/faults/disk-memory.test.ts proves flat
+ * memory on a disk with a file that is only larger than the limit.
+ */
+
 import { testDiskTransfers, testRemoteUploads } from '../faults/flat-memory.ts';
 import { MIB } from '../faults/pattern.ts';
 import { LARGEST_TEST_FILE, openTestBucket, openTestRepository } from '../faults/remote-stores.ts';

@@ -1,3 +1,8 @@
+/*
+ * Builds the package twice, and installs it with npm: only this proves that a build is reproducible, and that the published
+ * dependencies suffice. It needs the network or npm's cache, and a minute.
+ */
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -1,3 +1,8 @@
+/*
+ * As tests/replicas, on every store, with all faults, more clients, larger files, and faults that last longer: the only test of a
+ * store process that dies, of a network that hangs, and of a full cache, with several services on one store.
+ */
+
 import { it } from 'node:test';
 import { openCephStage } from '../replicas/bucket-stage.ts';
 import { NOTHING } from '../replicas/fault.ts';
@@ -8,9 +13,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['ceph', 'git', 'nginx'];
 
-// As in tests/replicas, on every store, with all faults, more clients, larger files, and faults that last longer.
-
-const SECONDS = 10;
+const SECONDS = 5;
 
 it('Three replicas with a bucket stay consistent behind nginx under load', async (t) => {
   await tryEach(t, await openCephStage(t, 3), [NOTHING, ...BUCKET_FAULTS], SECONDS);

@@ -1,3 +1,7 @@
+/*
+ * A second real object store, whose S3 API differs from Ceph's: it rejects every condition on PutObject. Its start takes a minute.
+ */
+
 import { after } from 'node:test';
 import { startSwift } from '../../testing/servers/swift.ts';
 import { type Backend, bucketBackend, s3, shareWithinFile } from '../contract/backend.ts';
@@ -7,8 +11,6 @@ import { storeSuite } from '../http/stores/all.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['swift'];
-
-// A second real object store, whose S3 API differs from Ceph's: it rejects every condition on PutObject.
 
 const swift = await startSwift();
 

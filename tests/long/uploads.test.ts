@@ -1,3 +1,8 @@
+/*
+ * Public tus clients upload through nginx and three replicas, while connections break every second and replicas are killed: only
+ * here do parts of one upload reach several services that die. It needs large files, because each part must be interrupted.
+ */
+
 import { execFile } from 'node:child_process';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
@@ -7,8 +12,6 @@ import { type UploadClient, uploadFromNode, uploadUnderFaults } from '../replica
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket', 'git', 'nginx', 'postgres', 'tuspy'];
-
-// Through nginx and three replicas. Connections break every second, and replicas are killed.
 
 const TUSPY = `
 import sys, time
@@ -33,7 +36,7 @@ const uploadFromPython: UploadClient = async ({ service, path, file, chunkSize }
 };
 
 const clients = [uploadFromNode, uploadFromPython];
-const LARGE = { clients, large: 1024 * MIB, small: { count: 60, maxBytes: 20 * MIB }, chunkSize: 64 * MIB };
+const LARGE = { clients, large: 512 * MIB, small: { count: 20, maxBytes: 20 * MIB }, chunkSize: 64 * MIB };
 /** Nearly as large as the database keeps for a branch. */
 const BRANCH = { clients, large: 90 * MIB, small: { count: 10, maxBytes: 5 * MIB }, chunkSize: 8 * MIB };
 

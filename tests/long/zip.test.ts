@@ -1,3 +1,8 @@
+/*
+ * Archives of 6 GiB and of 100,000 files, and many interrupted downloads from each store: tests/zip has the format, and a few
+ * interruptions. Only a large archive exceeds 32 bits, and the memory of a process that would keep it.
+ */
+
 import assert from 'node:assert/strict';
 import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
