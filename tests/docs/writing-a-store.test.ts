@@ -1,32 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
+import { pathToFileURL } from 'node:url';
 import { KIND_OF_CODE } from '../../src/model/error.ts';
 import { DISK } from '../../src/stores/disk/backend.ts';
 import { GITHUB } from '../../src/stores/github/backend.ts';
 import { EFFECTS } from '../../src/stores/layers/wrap.ts';
 import { S3 } from '../../src/stores/s3/backend.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
+import { createExampleProject, EXAMPLES, PAGE } from './example-store.ts';
 
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-const PAGE = await readFile(join(PROJECT, 'docs/writing-a-store.md'), 'utf8');
-
-/** The example files of the page: TypeScript blocks, each preceded by a line with its path. */
-const EXAMPLES = [...PAGE.matchAll(/^`([\w/.-]+\.ts)`:?\n\n```ts\n(.*?)^```$/gms)].map(([, path = '', code = '']) => ({
-  path,
-  code,
-}));
-
-const folder = await mkdtemp(join(tmpdir(), 'holdall-example-'));
-after(() => rm(folder, { recursive: true, force: true }));
-await createProject();
+const project = await createExampleProject();
+after(() => project.remove());
 // Registers the contract suite.
-await import(pathToFileURL(join(folder, 'tests/contract/sqlite.test.ts')).href);
+await import(pathToFileURL(join(project.folder, 'tests/contract/sqlite.test.ts')).href);
 
 describe('The example store of docs/writing-a-store.md', () => {
   it('consists of a store, its contract test, its settings, its descriptor and its checks', () => {
@@ -39,12 +25,6 @@ describe('The example store of docs/writing-a-store.md', () => {
         'src/stores/sqlite/backend.ts',
         'src/stores/sqlite/checks.ts',
       ],
-    );
-  });
-
-  it('compiles', IN_FULL_FORM_ONLY, async () => {
-    await promisify(execFile)(process.execPath, [join(PROJECT, 'node_modules/typescript/bin/tsc'), '-p', folder]).catch(
-      ({ stdout }: { stdout: string }) => assert.fail(stdout),
     );
   });
 });
@@ -77,19 +57,3 @@ describe('The reference tables of docs/writing-a-store.md', () => {
     assert.deepEqual(codesOf('Errors'), [...new Set(Object.values(KIND_OF_CODE))].toSorted());
   });
 });
-
-/** Creates a project in `folder` that consists of the examples and links to this project. */
-async function createProject(): Promise<void> {
-  for (const { path, code } of EXAMPLES) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), code);
-  }
-  for (const parent of ['.', 'src', 'src/stores', 'tests', 'tests/contract']) {
-    const present = await readdir(join(folder, parent));
-    const others = (await readdir(join(PROJECT, parent))).filter((name) => !present.includes(name));
-    for (const name of others) await symlink(join(PROJECT, parent, name), join(folder, parent, name));
-  }
-  await rm(join(folder, 'tsconfig.json'));
-  const include = [...EXAMPLES.map(({ path }) => path), join(PROJECT, 'src/**/*.d.ts')];
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ extends: join(PROJECT, 'tsconfig.json'), include }));
-}
