@@ -5,42 +5,23 @@ import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { type Dockerfile, DockerfileParser, type Instruction } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { version } from '../../src/system.ts';
-import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { isFullForm } from '../full-forms.ts';
-import { send, upload } from '../http/client.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
+import { all, contentOf, DOCKERFILE, listOf, ROOT, serveAsContainer } from './container-image.ts';
 import { assertSettings } from './settings.ts';
 
 export const needs: readonly Need[] = ['package', 'setpriv'];
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('The container image', () => {
-  let text = '';
-  let file: Dockerfile;
-  before(async () => {
-    text = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
-    file = DockerfileParser.parse(text);
-  });
-
-  const all = (keyword: string) => file.getInstructions().filter((each) => each.getKeyword() === keyword);
-  const contentOf = (instruction: Instruction | undefined) => instruction?.getRawArgumentsContent() ?? '';
-
-  /** Returns the command of an instruction in the form of a list. */
-  const listOf = (instruction: Instruction | undefined): string[] =>
-    JSON.parse(contentOf(instruction).replace(/^[^[]*/s, ''));
-
   it('has a valid Dockerfile', () => {
-    assert.deepEqual(validate(text), []);
+    assert.deepEqual(validate(DOCKERFILE), []);
   });
 
   it('runs as a numeric non-root user and sets the stop signal', () => {
@@ -85,48 +66,14 @@ describe('The container image', () => {
   });
 
   it('serves from a read-only file system without privileges, and passes its health check', async (t) => {
-    const reason = await run('unshare', ['--mount', 'true']).then(() => undefined, String);
-    if (reason !== undefined) return t.skip(`mounts of its own are not allowed here: ${reason}`);
-    const install = contentOf(all('RUN')[2]);
-    assert.match(install, /^node scripts\/lock-package\.js && npm ci /);
-    const app = await (isFullForm ? installAsImage(t, install) : linkAsImage(t));
-    const holdall = await startHoldall(t, {
-      command: ['unshare', '--mount', 'sh', '-c', CONFINED, process.execPath],
-      script: join(app, 'bin/holdall.js'),
-      settings: { WORKERS: '2' },
-    });
-    const { port } = holdall;
-    await upload(port, 'pictures/red.png', await plain(RED).png().toBuffer());
-    await assertThumbnail((await send(port, '/thumb/pictures/red.png')).body, [160, 160, RED]);
-    assert.equal((await send(port, '/-/docs/')).status, 200);
-
-    const [, ...check] = listOf(all('HEALTHCHECK').at(-1));
-    const probe = (at: number) => run(process.execPath, check, { env: { PORT: String(at) } });
-    await probe(port);
-    holdall.signal('SIGTERM');
-    assert.deepEqual(await holdall.ended, { code: 0, signal: null });
-    await assert.rejects(probe(port), { code: 1 });
+    await serveAsContainer(t, await linkAsImage(t), listOf(all('HEALTHCHECK').at(-1)));
   });
 });
 
-/** Creates a folder with the contents of the image: the package, and the result of `command` in the Dockerfile. */
-async function installAsImage(t: TestContext, command: string): Promise<string> {
-  const folder = await temporaryFolder(t);
-  for (const path of ['package', 'package-lock.json', 'scripts'])
-    await cp(join(ROOT, path), join(folder, path), { recursive: true });
-  await run('sh', ['-c', `${command} --prefer-offline`], { cwd: folder });
-  const wanted = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')).packages;
-  const installed = JSON.parse(
-    await readFile(join(folder, 'package/node_modules/.package-lock.json'), 'utf8'),
-  ).packages;
-  assert.ok('node_modules/sharp' in installed);
-  for (const [path, { version: found }] of Object.entries<{ version: string }>(installed))
-    assert.equal(found, wanted[path].version, path);
-  await mkdir(join(folder, 'package/empty'));
-  return join(folder, 'package');
-}
-
-/** Like `installAsImage`, but with the installed packages of this checkout, which takes less time. */
+/**
+ * Creates a folder with the contents of the image: the package, and the installed packages of this checkout. `tests/long` installs
+ * them as the image does.
+ */
 async function linkAsImage(t: TestContext): Promise<string> {
   const app = join(await temporaryFolder(t), 'package');
   await cp(join(ROOT, 'package'), app, { recursive: true });
@@ -134,11 +81,3 @@ async function linkAsImage(t: TestContext): Promise<string> {
   await mkdir(join(app, 'empty'));
   return app;
 }
-
-/** Runs a command that can write only to the served folder, has no capabilities, and can't gain any. */
-const CONFINED = `
-  mount --make-rprivate / &&
-  mount --bind "$DISK_ROOT" "$DISK_ROOT" &&
-  mount -o remount,bind,ro "$(stat --format %m "$(dirname "$1")")" &&
-  ! mkdir "$(dirname "$1")/../empty/made" 2>/dev/null &&
-  exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$0" "$@"`;
