@@ -14,7 +14,6 @@ import { parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { disk } from '../contract/backend.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
 import { assertSettings, LONGEST_STOP } from './settings.ts';
@@ -62,7 +61,7 @@ describe('The Kubernetes manifests', () => {
   });
 
   // The schemas allow unknown fields, such as mistyped ones. Types don't.
-  it('contain no unknown fields', IN_FULL_FORM_ONLY, async (t) => {
+  it('contain no unknown fields', async (t) => {
     const cache = join(ROOT, 'node_modules/.cache');
     await mkdir(cache, { recursive: true });
     const folder = await mkdtemp(join(cache, 'manifests-'));
