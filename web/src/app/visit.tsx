@@ -1,9 +1,9 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { ACTIONS, type ActionDefinition } from '../features/actions/action-list.ts';
+import type { ActionDefinition } from '../features/actions/action-list.ts';
 import { clickLink } from '../features/actions/download.ts';
-import { DOWNLOAD_ALL } from '../features/visit/download-all.ts';
 import { loadVisitPage, type VisitPageProps } from '../features/visit/visit-page.tsx';
+import { visitorActions } from '../features/visit/visitor-actions.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
 import { type Messages, reportLoadFailure } from '../model/messages.ts';
 import { createVisitQuestions } from '../model/visit/questions.ts';
@@ -85,7 +85,7 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     service,
     // The stored view does not change: the visitor can also be a user of the service.
     preferences: showsPhotos ? { ...preferences, view: signal<View>('photos') } : preferences,
-    actions: actionsOf(visit),
+    actions: visitorActions(state.link.peek()),
     embedded: {
       ...embedded,
       access: null,
@@ -104,11 +104,4 @@ const MIN_ALBUM_FILES = 3;
 function maxUploadSizeOf({ maxUploadSize, link }: Embedded): number | null {
   const smallest = Math.min(maxUploadSize ?? Infinity, link?.maxUploadBytes ?? Infinity);
   return Number.isFinite(smallest) ? smallest : null;
-}
-
-/** The actions of a visitor, without those that need an account or the log of changes. */
-function actionsOf(visit: Visit): readonly ActionDefinition[] {
-  const asksSender = visit.link.peek()?.askSender === true;
-  const excluded = ['undo', 'redo', 'trash', 'edit', 'newFile', ...(asksSender ? ['newFolder'] : [])];
-  return [DOWNLOAD_ALL, ...ACTIONS.filter(({ id }) => !excluded.includes(id))];
 }
