@@ -7,7 +7,6 @@ import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
 import { photo } from './samples.ts';
-import { accessOf, signIn, visit } from './signing-in.ts';
 import { storedText, testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -48,29 +47,4 @@ it('A name conflict shows both files, and is resolved by Replace, Keep both or E
   assert.equal(await storedText(site, 'b (2).txt'), 'new b');
   assert.ok(theirs.equals(await site.read('view.png')));
   await row(page, 'b (2).txt').waitFor();
-});
-
-it('In a public folder, a replacement can delete the earlier versions', async (t) => {
-  const access = accessOf({ folder: '/pub/', to: 'everyone', rights: ['read'] });
-  const files = { 'pub/plan.txt': 'secret', 'own/plan.txt': 'mine' };
-  const { site, page } = await visit(t, 'own/', { access, files });
-  await signIn(page);
-  const option = question(page).getByRole('checkbox', { name: 'also delete earlier versions' });
-  await uploadFiles(page, [testFile('plan.txt', 'new')]);
-  await question(page).getByText('You can restore the existing file from its versions.').waitFor();
-  await question(page).getByRole('button', { name: 'Replace' }).click();
-  await trayShows(page, '1 file uploaded');
-  await page.goto(`${site.url}pub/`);
-  await uploadFiles(page, [testFile('plan.txt', 'public')]);
-  await option.check();
-  await question(page).getByText('You can’t undo replacing the file.').waitFor();
-  await assertAccessible(page, t, { state: 'The question in a public folder' });
-  const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
-  await question(page).getByRole('button', { name: 'Replace' }).click();
-  assert.equal((await deleted).status(), 200);
-  assert.equal(await storedText(site, 'pub/plan.txt'), 'public');
-  const versionsOf = (path: string) =>
-    page.evaluate(async (url) => (await (await fetch(url)).json()).versions.length, `${site.url}-/versions/${path}`);
-  assert.equal(await versionsOf('pub/plan.txt'), 0);
-  assert.equal(await versionsOf('own/plan.txt'), 1);
 });

@@ -185,16 +185,19 @@ export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<
   return session;
 }
 
-/** Returns how many records of unfinished uploads the browser has. */
-export function countUploadRecords(page: Page): Promise<number> {
+/** Returns how many unfinished uploads the browser remembers. */
+export function countRemembered(page: Page): Promise<number> {
   return page.evaluate(async () => {
     // Opening a database that does not exist would create it, without the tables of the page.
     if ((await indexedDB.databases()).every(({ name }) => name !== 'holdall')) return 0;
     const { promise, resolve } = Promise.withResolvers<number>();
     const opening = indexedDB.open('holdall');
     opening.addEventListener('success', () => {
-      const counting = opening.result.transaction('uploads').objectStore('uploads').count();
-      counting.addEventListener('success', () => resolve(counting.result));
+      const reading = opening.result.transaction('uploads').objectStore('uploads').getAll();
+      reading.addEventListener('success', () => {
+        const records: readonly { readonly uploads: readonly unknown[] }[] = reading.result;
+        resolve(records.reduce((sum, { uploads }) => sum + uploads.length, 0));
+      });
     });
     return promise;
   });
