@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -41,8 +40,7 @@ const ANONYMOUS_ACCESS = accessOf(
   { folder: '/deep/below/', to: 'everyone', rights: ALL },
 );
 
-const open = (t: TestContext, path: string, expectedErrors: readonly RegExp[] = []) =>
-  visit(t, path, { access: ANONYMOUS_ACCESS, files: FILES, expectedErrors });
+const TRASH = { TRASH_DAYS: '30' };
 
 /** Returns the paths of the shown entries. */
 const shownPaths = (page: Page) =>
@@ -64,39 +62,13 @@ const toolLabels = async (page: Page) =>
   );
 
 describe('An anonymous user', () => {
-  it('who signs in elsewhere while the page loads, or before the folder is reloaded, is signed in everywhere on the page', async (t) => {
-    const settings = { TRASH_DAYS: '30' };
-    const { page, site } = await visit(t, 'handbook/', {
+  it('sees only the actions that the grants of each folder allow, and can sign in for more', async (t) => {
+    const { page, site } = await visit(t, 'inbox/?preview=secret.txt', {
       access: ANONYMOUS_ACCESS,
       files: FILES,
-      settings,
-      expectedErrors: [],
+      settings: TRASH,
+      expectedErrors: [/status of 412/],
     });
-    const sidebar = page.getByRole('navigation', { name: 'Sidebar' });
-    const signInElsewhere = () => page.request.post(`${site.url}-/session`, { data: ANN });
-    await sidebar.getByRole('link', { name: 'Recent' }).waitFor();
-    await button(page, 'Sign in').waitFor();
-    assert.equal(await sidebar.getByRole('link', { name: /Trash|Shared links/ }).count(), 0);
-    await signInElsewhere();
-    await page.keyboard.press('Alt+r');
-    await accountButton(page).waitFor();
-    for (const name of ['Trash', 'Shared links']) await sidebar.getByRole('link', { name }).waitFor();
-    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
-
-    await page.context().clearCookies();
-    await page.route(`${site.url}handbook/`, async (route) => {
-      const response = await route.fetch();
-      await signInElsewhere();
-      await route.fulfill({ response });
-    });
-    await page.reload();
-    await accountButton(page).waitFor();
-    await sidebar.getByRole('link', { name: 'Trash' }).waitFor();
-    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
-  });
-
-  it('sees only the actions that the grants of each folder allow, and can sign in for more', async (t) => {
-    const { page, site } = await open(t, 'inbox/?preview=secret.txt', [/status of 412/]);
     const goTo = async (...folders: readonly string[]) => {
       await page.getByRole('navigation').getByRole('link', { name: 'Files' }).click();
       for (const folder of folders) await row(page, folder).dblclick();
@@ -142,7 +114,7 @@ describe('An anonymous user', () => {
     // All permissions. Without the permission to manage the destination, a move can't be undone.
     await row(page, 'deep/below/').dblclick();
     await row(page, 'deep/below/x.txt').click();
-    await becomes(() => toolLabels(page), ['Download', 'Rename', 'Move to…', 'Copy to…', 'Copy link', 'Delete']);
+    await becomes(() => toolLabels(page), ['Download', 'Rename', 'Move to…', 'Copy to…', 'Copy link', 'Move to trash']);
     await page.keyboard.press('Alt+Shift+m');
     const moving = page.getByRole('dialog', { name: /Move .*x\.txt/ });
     await moving.waitFor();
@@ -211,57 +183,109 @@ describe('An anonymous user', () => {
     await page.keyboard.press('Enter');
     await signInDialog(page).waitFor({ state: 'detached' });
     await accountButton(page).waitFor();
-    await button(page, 'Delete').waitFor();
+    await button(page, 'Move to trash').waitFor();
     assert.equal(await row(page, 'handbook/a.txt').getAttribute('aria-selected'), 'true');
+
+    // Everyone can read the earlier versions of a public folder, so that a replacement can delete them.
+    await page.keyboard.press('Escape');
+    const replacing = page.getByRole('dialog', { name: 'a.txt' });
+    await uploadFiles(page, [testFile('a.txt', 'public')]);
+    await replacing.getByText('You can restore the existing file from its versions.').waitFor();
+    await replacing.getByRole('checkbox', { name: 'also delete earlier versions' }).check();
+    await replacing.getByText('You can’t undo replacing the file.').waitFor();
+    const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
+    await replacing.getByRole('button', { name: 'Replace' }).click();
+    assert.equal((await deleted).status(), 200);
+    assert.equal(String(await site.read('handbook/a.txt')), 'public');
+
+    // A sign-in elsewhere, before the folder is reloaded and while the page loads, applies to the whole page.
+    const sidebar = page.getByRole('navigation', { name: 'Sidebar' });
+    const signInElsewhere = () => page.request.post(`${site.url}-/session`, { data: ANN });
+    await page.context().clearCookies();
+    await page.reload();
+    await button(page, 'Sign in').waitFor();
+    assert.equal(await sidebar.getByRole('link', { name: /Trash|Shared links/ }).count(), 0);
+    await signInElsewhere();
+    await page.keyboard.press('Alt+r');
+    await accountButton(page).waitFor();
+    for (const name of ['Trash', 'Shared links']) await sidebar.getByRole('link', { name }).waitFor();
+    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
+    await page.context().clearCookies();
+    await page.route(`${site.url}handbook/`, async (route) => {
+      const response = await route.fetch();
+      await signInElsewhere();
+      await route.fulfill({ response });
+    });
+    await page.reload();
+    await accountButton(page).waitFor();
+    await sidebar.getByRole('link', { name: 'Trash' }).waitFor();
+    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
   });
 });
 
-// Unit tests cover the texts and the refreshed permissions.
-if (isFullForm) {
-  describe('A user whose permissions change', () => {
-    it('sees why a request fails, and then only the actions that are still allowed', async (t) => {
-      type Rights = readonly ('read' | 'write' | 'manage')[];
-      const bobs = (team: Rights, below: Rights) =>
-        accessOf(
-          { folder: '/team/', to: { person: BOB.name }, rights: team },
-          { folder: '/deep/below/', to: { person: BOB.name }, rights: below },
-        );
-      const expectedErrors = [/status of 401/, /status of 403/];
-      const access = bobs(['read', 'write'], ALL);
-      const { page, site } = await visit(t, 'team/', { access, files: FILES, expectedErrors });
-      await signIn(page, BOB);
-      await becomes(() => toolLabels(page), ['New folder', 'Upload']);
-      await site.grant(bobs([], ALL));
-      await uploadFiles(page, [testFile('new.txt', 'new')]);
-      await trayShows(page, '1 failed');
-      await until('the toolbar is empty', async () => (await toolLabels(page)).length === 0);
-      await becomes(() => page.getByRole('button', { name: /^Retry/ }).count(), 0);
-      await site.grant(access);
-      await page.keyboard.press('Alt+r');
-      await tray(page).getByRole('button', { name: 'Retry', exact: true }).click();
-      await trayShows(page, '1 file uploaded');
+describe('A user whose permissions change', () => {
+  it('sees why a request fails, and then only the actions that are still allowed', async (t) => {
+    type Rights = readonly ('read' | 'write' | 'manage')[];
+    const bobs = (team: Rights, below: Rights) =>
+      accessOf(
+        { folder: '/team/', to: { person: BOB.name }, rights: team },
+        { folder: '/deep/below/', to: { person: BOB.name }, rights: below },
+      );
+    const expectedErrors = [/status of 401/, /status of 403/];
+    const access = bobs(['read', 'write'], ALL);
+    const { page, site } = await visit(t, 'team/', { access, files: FILES, settings: TRASH, expectedErrors });
+    await signIn(page, BOB);
+    await becomes(() => toolLabels(page), ['New folder', 'Upload']);
 
-      await page.getByRole('navigation').getByRole('link', { name: 'Files' }).click();
-      await row(page, 'deep/').dblclick();
-      await row(page, 'deep/below/').dblclick();
-      await row(page, 'deep/below/x.txt').click();
-      await site.grant(bobs([], ['read']));
-      await renameByKeyboard(page, 'y');
-      await messages(page).getByText('Couldn’t rename').waitFor();
-      await messages(page).getByText('You don’t have permission to do this.').waitFor();
-      await row(page, 'deep/below/x.txt').waitFor();
-      await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
-      await becomes(() => toolLabels(page), ['Share', 'Download', 'Copy to…', 'Copy link']);
-      await site.grant(bobs([], []));
-      await button(page, 'Download').click();
-      await messages(page).getByText('Couldn’t download').waitFor();
+    // Bob can restore what Ann deleted, but not delete it permanently.
+    const authorization = `Basic ${Buffer.from(`${ANN.name}:${ANN.password}`).toString('base64')}`;
+    await fetch(`${site.url}delete/team/plan.txt`, { method: 'DELETE', headers: { authorization } });
+    await row(page, 'team/plan.txt').waitFor({ state: 'detached' });
+    await page.keyboard.press('Alt+Shift+g');
+    const item = page.locator('[data-id]').filter({ hasText: 'plan.txt' });
+    await item.getByText(ANN.name, { exact: true }).waitFor();
+    assert.equal(await button(toolbar(page), 'Empty trash').count(), 0);
+    await item.click({ button: 'right' });
+    await becomes(() => page.getByRole('menuitem').allTextContents(), ['Restore']);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Delete');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await becomes(() => toolbar(page).getByRole('button').allTextContents(), ['Restore']);
+    await button(toolbar(page), 'Restore').click();
+    await button(messages(page), 'Show in folder').click();
+    await row(page, 'team/plan.txt').waitFor();
+    await page.keyboard.press('Escape');
 
-      // Without users, there is no sign-in method.
-      await site.grant({ people: {}, grants: [] });
-      await page.reload();
-      await signInHeading(page).waitFor();
-      await page.getByText('sign-in isn’t set up here').waitFor();
-      assert.equal(await page.locator('input, button, a').count(), 0);
-    });
+    await site.grant(bobs([], ALL));
+    await uploadFiles(page, [testFile('new.txt', 'new')]);
+    await trayShows(page, '1 failed');
+    await until('the toolbar is empty', async () => (await toolLabels(page)).length === 0);
+    await becomes(() => page.getByRole('button', { name: /^Retry/ }).count(), 0);
+    await site.grant(access);
+    await page.keyboard.press('Alt+r');
+    await tray(page).getByRole('button', { name: 'Retry', exact: true }).click();
+    await trayShows(page, '1 file uploaded');
+
+    await page.getByRole('navigation').getByRole('link', { name: 'Files' }).click();
+    await row(page, 'deep/').dblclick();
+    await row(page, 'deep/below/').dblclick();
+    await row(page, 'deep/below/x.txt').click();
+    await site.grant(bobs([], ['read']));
+    await renameByKeyboard(page, 'y');
+    await messages(page).getByText('Couldn’t rename').waitFor();
+    await messages(page).getByText('You don’t have permission to do this.').waitFor();
+    await row(page, 'deep/below/x.txt').waitFor();
+    await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
+    await becomes(() => toolLabels(page), ['Share', 'Download', 'Copy to…', 'Copy link']);
+    await site.grant(bobs([], []));
+    await button(page, 'Download').click();
+    await messages(page).getByText('Couldn’t download').waitFor();
+
+    // Without users, there is no sign-in method.
+    await site.grant({ people: {}, grants: [] });
+    await page.reload();
+    await signInHeading(page).waitFor();
+    await page.getByText('sign-in isn’t set up here').waitFor();
+    assert.equal(await page.locator('input, button, a').count(), 0);
   });
-}
+});

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { button, waitForElementFocus, waitForNoOverflow, waitForTitle } from './elements.ts';
 import { PHONE } from './open-site.ts';
@@ -24,9 +24,22 @@ import { testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
+/** Fails if the page of a user has loaded the code of pages for visitors. */
+async function assertNoVisitorCode(page: Page): Promise<void> {
+  const assets = () =>
+    page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name.replace(/.*\//, '')));
+  await until('the code that loads after the page is there', async () =>
+    (await assets()).some((name) => name.startsWith('image-preview')),
+  );
+  assert.deepEqual(
+    (await assets()).filter((name) => /^(visit|file-page|request-page|sender|password)/.test(name)),
+    [],
+  );
+}
+
 describe('Signing in', () => {
   it('is required to see any file, works by keyboard, and applies to all tabs, like signing out', async (t) => {
-    const { page, site } = await visit(t, 'photos/?preview=cat.txt');
+    const { page, site } = await visit(t, 'photos/?preview=cat.txt', { isCacheEmpty: true });
     await signInHeading(page).waitFor();
     await becomes(() => page.title(), 'Sign in – Holdall');
     assert.doesNotMatch(await page.content(), /woof|dog/);
@@ -48,7 +61,7 @@ describe('Signing in', () => {
     await waitForElementFocus(password);
     await becomes(() => password.getAttribute('aria-invalid'), 'true');
     assert.equal(await name.inputValue(), ANN.name);
-    await assertAccessibleInBothSchemes(page, t, { state: 'A wrong password' });
+    await assertAccessible(page, t, { state: 'A wrong password' });
 
     // Typing replaces the wrong password, because it is selected.
     await page.keyboard.type(ANN.password);
@@ -60,6 +73,7 @@ describe('Signing in', () => {
     await accountButton(other).waitFor();
     await waitForTitle(other, 'Files');
     await assertForgotten(page, ANN.password);
+    await assertNoVisitorCode(page);
 
     const held = Promise.withResolvers<void>();
     await page.route('**/upload', () => held.resolve());
@@ -86,80 +100,63 @@ describe('Signing in', () => {
     await until('no file name is shown', async () => (await page.getByText('cat.txt').count()) === 0);
   });
 
-  it(
-    'is required for a link to a file on a phone, and then opens the file if the user can read it',
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const expectedErrors = [UNAUTHORIZED, /status of 403/];
-      const { page, site } = await visit(t, 'file/photos/cat.txt', { ...PHONE, expectedErrors });
-      const url = `${site.url}file/photos/cat.txt`;
-      const signInAs = button(page, 'Use another account');
-      await signInHeading(page).waitFor();
-      await waitForNoOverflow(page);
-      await page.setViewportSize({ width: 320, height: 600 });
-      await waitForNoOverflow(page);
+  it('works with a password when the identity provider is down, and opens a linked file if the user can read it', async (t) => {
+    const settings = {
+      PUBLIC_URL: 'http://localhost:1',
+      OIDC_ISSUER: 'http://localhost:2/',
+      OIDC_CLIENT_ID: 'holdall',
+    };
+    const path = 'photos/?preview=cat.txt';
+    const from = `-/sign-in?${new URLSearchParams({ return: path })}`;
+    const expectedErrors = [UNAUTHORIZED, /status of 50/, /status of 400/, /status of 403/];
+    const { page, site } = await visit(t, from, { ...PHONE, settings, expectedErrors, isCacheEmpty: true });
+    await signInHeading(page).waitFor();
+    await page.getByRole('alert').getByText('Sign-in isn’t available right now.').waitFor();
+    await becomes(() => page.url(), site.url + path);
+    await waitForNoOverflow(page);
+    await page.setViewportSize({ width: 320, height: 600 });
+    await waitForNoOverflow(page);
+    await page.context().route('**/-/sign-in?*', (route) => route.fulfill({ body: 'The provider' }));
+    const opened = page.context().waitForEvent('page');
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click({ modifiers: ['ControlOrMeta'] });
+    const provider = await opened;
+    await provider.getByText('The provider').waitFor();
+    assert.equal(provider.url(), site.url + from);
+    await provider.close();
+    await page.goto(`${site.url}-/sign-in/callback`);
+    await page.getByRole('alert').first().waitFor();
+    await becomes(() => page.url(), site.url);
 
-      await fillSignInForm(page, BOB);
-      await page.keyboard.press('Enter');
-      await page.getByText('Signed in as \u2068bob@example.org\u2069').waitFor();
-      await becomes(() => page.url(), url);
-      await becomes(() => page.title(), 'cat.txt – Holdall');
-      await page.getByRole('link', { name: 'Go to Files' }).click();
-      await page.getByText('You don’t have access to this folder.').waitFor();
-      await signInAs.click();
-      await waitForElementFocus(page.getByLabel('Username', { exact: true }));
-      assert.equal(await signInDialog(page).getByText('see these files').count(), 0);
-      await page.keyboard.press('Escape');
-
-      await page.goBack();
-      await signInAs.click();
-      await waitForElementFocus(page.getByLabel('Username', { exact: true }));
-      await fillSignInForm(page, ANN);
-      const shown = page.waitForResponse((response) => response.url() === url && response.ok());
-      const arrived = page.waitForEvent('framenavigated');
-      await page.keyboard.press('Enter');
-      await arrived;
-      // The file is in a sandboxed document, from which Playwright can't reliably read the text.
-      const headers = (await shown).headers();
-      assert.equal(headers['content-length'], String('meow'.length));
-      assert.match(headers['content-type'] ?? '', /text\/plain/);
-      await page.goto(`${site.url}photos/2026/`);
-      await accountButton(page).waitFor();
-      await waitForNoOverflow(page);
-    },
-  );
-
-  // Unit tests and tests/http/sign-in cover the texts and the redirects.
-  if (isFullForm) {
-    it('works with a password when the identity provider is down, and returns to the requested page', async (t) => {
-      const settings = {
-        PUBLIC_URL: 'http://localhost:1',
-        OIDC_ISSUER: 'http://localhost:2/',
-        OIDC_CLIENT_ID: 'holdall',
-      };
-      const expectedErrors = [/status of 50/, /status of 400/];
-      const path = 'photos/?preview=cat.txt';
-      const from = `-/sign-in?${new URLSearchParams({ return: path })}`;
-      const { page, site } = await visit(t, from, { settings, expectedErrors });
-      await signInHeading(page).waitFor();
-      await page.getByRole('alert').getByText('Sign-in isn’t available right now.').waitFor();
-      await becomes(() => page.url(), site.url + path);
-
-      await page.context().route('**/-/sign-in?*', (route) => route.fulfill({ body: 'The provider' }));
-      const opened = page.context().waitForEvent('page');
-      await page.getByRole('link', { name: 'Sign in with your organisation' }).click({ modifiers: ['ControlOrMeta'] });
-      const provider = await opened;
-      await provider.getByText('The provider').waitFor();
-      assert.equal(provider.url(), site.url + from);
-      await provider.close();
-
-      await fillSignInForm(page, ANN);
-      await page.keyboard.press('Enter');
-      await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
-      await becomes(() => page.url(), site.url + path);
-      await page.goto(`${site.url}-/sign-in/callback`);
-      await page.getByRole('alert').first().waitFor();
-      await becomes(() => page.url(), site.url);
-    });
-  }
+    // A link to a file, with and without the permission to read it.
+    const url = `${site.url}file/photos/cat.txt`;
+    const signInAs = button(page, 'Use another account');
+    await page.goto(url);
+    await signInHeading(page).waitFor();
+    await fillSignInForm(page, BOB);
+    await page.keyboard.press('Enter');
+    await page.getByText('Signed in as \u2068bob@example.org\u2069').waitFor();
+    await becomes(() => page.url(), url);
+    await becomes(() => page.title(), 'cat.txt – Holdall');
+    await page.getByRole('link', { name: 'Go to Files' }).click();
+    await page.getByText('You don’t have access to this folder.').waitFor();
+    await signInAs.click();
+    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
+    assert.equal(await signInDialog(page).getByText('see these files').count(), 0);
+    await page.keyboard.press('Escape');
+    await page.goBack();
+    await signInAs.click();
+    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
+    await fillSignInForm(page, ANN);
+    const shown = page.waitForResponse((response) => response.url() === url && response.ok());
+    const arrived = page.waitForEvent('framenavigated');
+    await page.keyboard.press('Enter');
+    await arrived;
+    // The file is in a sandboxed document, from which Playwright can't reliably read the text.
+    const headers = (await shown).headers();
+    assert.equal(headers['content-length'], String('meow'.length));
+    assert.match(headers['content-type'] ?? '', /text\/plain/);
+    await page.goto(`${site.url}photos/2026/`);
+    await accountButton(page).waitFor();
+    await waitForNoOverflow(page);
+  });
 });

@@ -48,7 +48,6 @@ export async function visit(
   const page = await openPage(t, {
     ...DESKTOP,
     expectedErrors: [UNAUTHORIZED],
-    isCacheEmpty: true,
     ...more,
     url: `${site.url}${path}`,
   });
