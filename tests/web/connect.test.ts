@@ -3,12 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { button, choose, renameByKeyboard, row, waitForElementFocus, waitForMessage } from './elements.ts';
-import { openSite } from './open-site.ts';
 import { ALL, ANN, accessOf, BOB, signIn, visit } from './signing-in.ts';
 import type { Site } from './site.ts';
 
@@ -65,7 +63,7 @@ it('A client connects with an app token, and its lock is shown until the user en
   assert.equal(await dialog.getByRole('textbox', { name: 'Username' }).inputValue(), ANN.name);
   await dialog.getByText('Finder', { exact: true }).click();
   await dialog.getByText('In the Finder, choose Go › Connect to Server (⌘K).').waitFor();
-  await assertAccessibleInBothSchemes(page, t, { state: 'the steps of a client' });
+  await assertAccessible(page, t, { state: 'the steps of a client' });
 
   await button(dialog, 'Create app token').click();
   const form = page.getByRole('dialog', { name: 'Create app token' });
@@ -75,12 +73,10 @@ it('A client connects with an app token, and its lock is shown until the user en
   await page.keyboard.type('Laptop');
   await form.getByLabel('Folder').selectOption('Team');
   await form.getByLabel('Expires').selectOption('In 30 days');
-  if (isFullForm) await assertAccessible(page, t, { state: 'the form of an app token' });
   await button(form, 'Create app token').click();
   const created = page.getByRole('dialog', { name: 'App token created' });
   await waitForElementFocus(button(created.locator('footer'), 'Copy token'));
   const password = await created.getByRole('textbox', { name: 'App token' }).inputValue();
-  if (isFullForm) await assertAccessible(page, t, { state: 'the created app token' });
   await button(created, 'Done').click();
   await dialog.getByText('1 app token').click();
   await dialog.getByText(/^View, .* files · Only “⁨Team⁩” · Expires .* · Never used · Created /).waitFor();
@@ -125,11 +121,4 @@ it('A client connects with an app token, and its lock is shown until the user en
   await button(page.getByRole('dialog', { name: 'Revoke “⁨Laptop⁩”?' }), 'Revoke').click();
   await becomes(() => dialog.getByText('1 app token').count(), 0);
   assert.equal((await sendDav(site, 'Team/plan.txt', { ...client, method: 'PROPFIND' })).status, 401);
-});
-
-it('Without WebDAV, the page does not offer to connect a client', IN_FULL_FORM_ONLY, async (t) => {
-  const { page } = await openSite(t, { files: { 'a.txt': 'a' }, settings: { DAV: 'false' } });
-  await button(page, 'Settings').click();
-  await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).waitFor();
-  assert.equal(await page.getByRole('menuitem', { name: 'Connect a client' }).count(), 0);
 });

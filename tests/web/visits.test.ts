@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { CreateLink, LinkCreated } from '../../src/http/schemas.ts';
-import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
-import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessible } from './axe.ts';
 import { openPage, type Visit } from './browser.ts';
 import { button, row, swipe, waitForNoOverflow, waitForTitle } from './elements.ts';
 import { requestsOf } from './intercept.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
-import { photos } from './samples.ts';
+import { photo, photos } from './samples.ts';
 import { UNAUTHORIZED } from './signing-in.ts';
 import { type Site, type SiteOptions, startSite } from './site.ts';
 import { dropPaths, localFolder, openFileChooser, testFile } from './uploading.ts';
@@ -59,16 +57,16 @@ async function openLink(t: TestContext, { files, link, visit }: Scene) {
 const PASSWORD = 'alpine meadow 7';
 
 describe('A visitor on a phone', () => {
-  it('opens a link with a password, views photos, and downloads all', async (t) => {
+  it('opens a link with a password, views photos, downloads all, and sends files up to the limits of another link', async (t) => {
     const album = Object.entries(await photos({ scale: 0.25 })).map(([name, content]) => [`Alps/${name}`, content]);
-    const { page } = await openLink(t, {
-      files: { ...Object.fromEntries(album), 'private.txt': 'secret' },
+    const { page, site } = await openLink(t, {
+      files: { ...Object.fromEntries(album), 'private.txt': 'secret', 'Inbox/': '' },
       link: { path: 'Alps/', password: PASSWORD, label: 'Our week in the Alps' },
-      visit: { ...PHONE, reducedMotion: false, expectedErrors: [UNAUTHORIZED] },
+      visit: { ...PHONE, expectedErrors: [UNAUTHORIZED, /40[34] /] },
     });
     await waitForTitle(page, 'Enter the password');
     assert.doesNotMatch(await page.content(), /Alps/);
-    await assertAccessibleInBothSchemes(page, t, { state: 'the page for the password' });
+    await assertAccessible(page, t, { state: 'the page for the password' });
     await page.getByLabel('Password').fill('guess');
     await button(page, 'Open').tap();
     await page.getByRole('alert').getByText('Wrong password.').waitFor();
@@ -79,7 +77,7 @@ describe('A visitor on a phone', () => {
     assert.equal(await page.title(), 'Our week in the Alps – Holdall');
     await page.locator('.thumbnail.loaded img').nth(5).waitFor();
     await waitForNoOverflow(page);
-    await assertAccessibleInBothSchemes(page, t, { state: 'the folder of a link' });
+    await assertAccessible(page, t, { state: 'the folder of a link' });
     const viewer = page.getByRole('dialog');
     await row(page, 'alps at dawn.jpg').tap();
     await viewer.getByRole('img', { name: 'alps at dawn.jpg' }).waitFor();
@@ -88,14 +86,6 @@ describe('A visitor on a phone', () => {
     await button(viewer, 'Close').tap();
 
     const tools = page.getByRole('toolbar');
-    await tools.getByRole('button', { name: 'More' }).tap();
-    const items = page.getByRole('menu').getByRole('menuitem');
-    await items.first().waitFor();
-    const offered = await items.allTextContents();
-    for (const action of ['Upload', 'New folder', 'Delete', 'Move', 'Rename', 'Trash', 'Undo', 'Sign in']) {
-      assert.ok(!offered.some((text) => text.includes(action)), `"${action}" is not offered.`);
-    }
-    await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await shortcuts.getByText('Download all', { exact: true }).waitFor();
@@ -105,6 +95,28 @@ describe('A visitor on a phone', () => {
     assert.equal(download.url(), `${page.url()}-/zip/`);
     const names = parseArchive(await readFile(await download.path())).map(({ name }) => name.replace(/.*\//, ''));
     assert.deepEqual(names.toSorted(), album.map(([path = '']) => String(path).slice('Alps/'.length)).toSorted());
+
+    // A file request in Arabic.
+    const limits = { maxUploads: 1, maxUploadBytes: 10 };
+    const request = await share(site, {
+      path: 'Inbox/',
+      permissions: ['write'],
+      label: 'Photos of the party',
+      ...limits,
+    });
+    await page.evaluate(() => localStorage.setItem('holdall', JSON.stringify({ language: 'ar', theme: 'dark' })));
+    await page.goto(request.url);
+    await waitForTitle(page, 'Photos of the party');
+    await waitForNoOverflow(page);
+    const chooser = await openFileChooser(page, () => button(page, 'اختيار ملفات').tap());
+    await chooser.setFiles([
+      testFile('large.txt', 'x'.repeat(11)),
+      testFile('small.txt', 'x'),
+      testFile('late.txt', 'y'),
+    ]);
+    await page.getByText('لم يعد هذا الرابط يقبل ملفات').waitFor();
+    await page.getByText('بلغ هذا الرابط حدّه الأقصى').waitFor();
+    assert.equal(Object.keys(await storedTexts(site, 'Inbox')).length, 1);
   });
 });
 
@@ -129,10 +141,10 @@ describe('A file request', () => {
     const { site, page, revoke } = await openLink(t, {
       files: existing,
       link: { path: 'Inbox/', permissions: ['write'], askSender: true, maxUploads: 31 },
-      visit: { reducedMotion: false, expectedErrors: [/404 \(Not Found\).*\/upload/] },
+      visit: { expectedErrors: [/404 \(Not Found\).*\/upload/] },
     });
     await waitForTitle(page, 'Upload files to “\u2068Inbox\u2069”');
-    await assertAccessibleInBothSchemes(page, t, { state: 'a file request' });
+    await assertAccessible(page, t, { state: 'a file request' });
     assert.doesNotMatch(await page.content(), /other\.txt/);
     const folder = await localFolder(t, Object.fromEntries(names.map((name) => [name, `content of ${name}`])));
     const zone = page.getByText('Drop files or folders here');
@@ -144,14 +156,12 @@ describe('A file request', () => {
 
     // The name of the sender is missing, so that a dialog asks for it.
     const dialog = page.getByRole('dialog', { name: 'Who are the files from?' });
-    if (isFullForm) await assertAccessible(page, t, { state: 'the question for the sender' });
     await button(dialog, 'Upload').click();
     await dialog.getByText('Enter a name.').waitFor();
     await dialog.getByLabel('Your name').fill('Ann');
     await dialog.getByLabel('Your name').press('Enter');
     await waitForStatus(page, '30 files uploaded');
     await page.getByText('1 upload left').waitFor();
-    if (isFullForm) await assertAccessibleInBothSchemes(page, t, { state: 'a completed file request' });
     const list = page.getByRole('list', { name: 'Uploads' });
     await page.getByRole('group', { name: 'Uploads' }).evaluate((scroller) => scroller.scrollTo(0, 0));
     await list.getByText(names[0] ?? '', { exact: true }).waitFor();
@@ -174,99 +184,44 @@ describe('A file request', () => {
     await page.getByRole('alert').getByText('This link is no longer available').waitFor();
     await list.getByText('late.txt').waitFor();
   });
-
-  it('rejects files above the limits of the link for their number and size', IN_FULL_FORM_ONLY, async (t) => {
-    const { site, page } = await openLink(t, {
-      files: { 'Inbox/': '' },
-      link: { path: 'Inbox/', permissions: ['write'], label: 'Photos of the party', maxUploads: 1, maxUploadBytes: 10 },
-      visit: { ...PHONE, theme: 'dark', language: 'ar', expectedErrors: [/40[34] /] },
-    });
-    await waitForTitle(page, 'Photos of the party');
-    await waitForNoOverflow(page);
-    await assertAccessible(page, t, { state: 'a file request on a phone in Arabic' });
-    const chooser = await openFileChooser(page, () => button(page, 'اختيار ملفات').tap());
-    await chooser.setFiles([
-      testFile('large.txt', 'x'.repeat(11)),
-      testFile('small.txt', 'x'),
-      testFile('late.txt', 'y'),
-    ]);
-    await page.getByText('لم يعد هذا الرابط يقبل ملفات').waitFor();
-    await page.getByText('بلغ هذا الرابط حدّه الأقصى').waitFor();
-    assert.equal(Object.keys(await storedTexts(site, 'Inbox')).length, 1);
-  });
 });
 
 describe('A link to a file', () => {
   const FILES = { 'Docs/plan.md': '# Plan\n\nFirst, we pack.\n', 'Docs/other.md': '# Other\n' };
 
-  it('shows the preview of the file, and downloads it', async (t) => {
-    const { page, revoke } = await openLink(t, {
-      files: FILES,
+  it('shows the preview, downloads it, requests nothing by itself if downloads are limited, and ends with the file', async (t) => {
+    const { site, page, revoke } = await openLink(t, {
+      files: { ...FILES, 'lake.jpg': await photo(1, { width: 1280, height: 960 }) },
       link: { path: 'Docs/plan.md' },
       visit: { expectedErrors: [/404 \(Not Found\)/] },
     });
+    const download = page.getByRole('link', { name: 'Download' });
     await waitForTitle(page, 'plan.md');
     await page.getByText('First, we pack.').waitFor();
-    await assertAccessibleInBothSchemes(page, t, { state: 'a link to a file' });
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download' }).click(),
-    ]);
-    assert.equal(download.suggestedFilename(), 'plan.md');
+    await assertAccessible(page, t, { state: 'a link to a file' });
+    const [downloaded] = await Promise.all([page.waitForEvent('download'), download.click()]);
+    assert.equal(downloaded.suggestedFilename(), 'plan.md');
     await revoke();
-    await page.getByRole('link', { name: 'Download' }).click();
+    await download.click();
     await waitForTitle(page, 'This link isn’t available');
-    await page.reload();
-    await waitForTitle(page, 'This link isn’t available');
-    if (isFullForm) await assertAccessibleInBothSchemes(page, t, { state: 'a link that does not exist' });
-  });
 
-  it('ends with the file', IN_FULL_FORM_ONLY, async (t) => {
-    const { site, page } = await openLink(t, {
-      files: FILES,
-      link: { path: 'Docs/plan.md' },
-      visit: { expectedErrors: [/404 \(Not Found\)/] },
-    });
-    await page.getByText('First, we pack.').waitFor();
-    const { status } = await fetch(`${site.url}delete/Docs/plan.md`, { method: 'DELETE' });
-    assert.equal(status, 200);
+    const other = await share(site, { path: 'Docs/other.md' });
+    await page.goto(other.url);
+    await waitForTitle(page, 'other.md');
+    assert.equal((await fetch(`${site.url}delete/Docs/other.md`, { method: 'DELETE' })).status, 200);
     await page.reload();
     await waitForTitle(page, 'This link isn’t available');
     assert.equal(await page.getByRole('button', { name: /^(Retry|Back to folder)$/ }).count(), 0);
-    await assertAccessible(page, t, { state: 'a link to a file that does not exist' });
-  });
 
-  it('requests no content by itself if downloads are limited', IN_FULL_FORM_ONLY, async (t) => {
-    const { page } = await openLink(t, {
-      files: { 'lake.jpg': (await photos({ scale: 0.25 }))['harbour.jpg'] ?? '' },
-      link: { path: 'lake.jpg', maxDownloads: 1 },
-      visit: PHONE,
-    });
-    const contents = requestsOf(page, '/file/');
+    const limited = await share(site, { path: 'lake.jpg', maxDownloads: 1 });
+    const requested = requestsOf(page, '/file/');
+    await page.goto(limited.url);
     await page.locator('.preview-notice').getByText('1 download left').waitFor();
     await page.locator('.thumbnail.loaded img').waitFor();
-    await waitForNoOverflow(page);
-    assert.deepEqual(contents(), []);
-    const link = page.getByRole('link', { name: 'Download' });
-    const [download] = await Promise.all([page.waitForEvent('download'), link.tap()]);
-    assert.equal(await download.failure(), null);
+    assert.deepEqual(requested(), []);
+    const [last] = await Promise.all([page.waitForEvent('download'), download.click()]);
+    assert.equal(await last.failure(), null);
     await page.locator('.preview-notice').getByText('No downloads left').waitFor();
-    await link.waitFor({ state: 'detached' });
-  });
-});
-
-describe('A user', () => {
-  it('does not load the code of pages for visitors', IN_FULL_FORM_ONLY, async (t) => {
-    const site = await startSite(t, { store: 'disk', files: { 'a.txt': 'a' } });
-    const page = await openPage(t, { ...DESKTOP, url: site.url, isCacheEmpty: true });
-    const assets = () =>
-      page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name.replace(/.*\//, '')));
-    await until('the code that loads after the page is there', async () =>
-      (await assets()).some((name) => name.startsWith('image-preview')),
-    );
-    assert.deepEqual(
-      (await assets()).filter((name) => /^(visit|file-page|request-page|sender|password)/.test(name)),
-      [],
-    );
+    await download.waitFor({ state: 'detached' });
   });
 });
