@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { row, selectedText, waitForElementFocus, waitForFocus, waitForMessage } from './elements.ts';
+import { button, row, selectedText, waitForElementFocus, waitForFocus, waitForMessage } from './elements.ts';
 import { refuse } from './intercept.ts';
 import { openSite } from './open-site.ts';
 import { HOSTILE_NAMES } from './samples.ts';
@@ -25,50 +24,67 @@ const FILES = {
 /** The tests in `tests/web/models` use the others. */
 const [HOSTILE_NAME = ''] = HOSTILE_NAMES;
 
-describe('A new folder', () => {
-  it('gets the focus and the selection, and disappears when the service rejects it', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES, visit: { expectedErrors: [/create_folder/] } });
+describe('Folders and files', () => {
+  it('are created, deleted and shown again when the service rejects that, with the focus on the next entry', async (t) => {
+    const long = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`long/${100 + index}.txt`, '']));
+    const { page, site } = await openSite(t, {
+      folder: 'long/',
+      files: { ...FILES, ...long },
+      visit: { expectedErrors: [/create_folder/, /500/] },
+    });
+    // A message does not cover the focused row at the end of a list, also on a narrow screen.
+    for (const [width, height, last] of [
+      [1440, 900, 139],
+      [360, 740, 138],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await page.keyboard.press('End');
+      await waitForFocus(page, `long/${last}.txt`);
+      await page.keyboard.press('Delete');
+      await page.getByRole('button', { name: 'Delete file' }).click();
+      await waitForMessage(page, `“⁨${last}.txt⁩” deleted`);
+      await waitForFocus(page, `long/${last - 1}.txt`);
+      await becomes(() => page.evaluate(isFocusAboveMessages), true);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.keyboard.press('Alt+ArrowUp');
+    await row(page, 'report.pdf').waitFor();
+
+    // A new folder gets the focus and the selection.
     await page.keyboard.press('Alt+n');
-    const dialog = page.getByRole('dialog', { name: 'New folder' });
-    const name = dialog.getByRole('textbox', { name: 'Name' });
+    const creating = page.getByRole('dialog', { name: 'New folder' });
+    const name = creating.getByRole('textbox', { name: 'Name' });
     await name.waitFor();
     await becomes(() => selectedText(name), 'New folder');
     await assertAccessible(page, t, { state: 'the dialog for a new folder' });
-
     for (const [typed, problem] of [
       ['', 'Enter a name.'],
       ['photos', 'This name is already taken.'],
     ] as const) {
       await name.fill(typed);
       await page.keyboard.press('Enter');
-      await dialog.getByText(problem).waitFor();
+      await creating.getByText(problem).waitFor();
       await becomes(() => name.getAttribute('aria-invalid'), 'true');
     }
     await name.fill('  🎉 \u202ereversed');
     await page.keyboard.press('Enter');
     await waitForFocus(page, '  🎉 \u202ereversed/');
     await becomes(() => row(page, '  🎉 \u202ereversed/').getAttribute('aria-selected'), 'true');
-    assert.ok(await until('the folder is stored', () => site.exists('  🎉 \u202ereversed/')));
-
+    await until('the folder is stored', () => site.exists('  🎉 \u202ereversed/'));
     await page.route('**/create_folder', (route) => refuse(route, 'unavailable', 'The disk is asleep.'));
     await page.keyboard.press('Alt+n');
-    await dialog.getByRole('button', { name: 'Create' }).click();
+    await creating.getByRole('button', { name: 'Create' }).click();
     await waitForMessage(page, 'The server isn’t available right now.');
     await row(page, 'New folder/').waitFor({ state: 'detached' });
-  });
-});
 
-describe('A deletion', () => {
-  it('needs a confirmation, moves the focus to the next entry, and restores an entry that the service keeps', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES, visit: { expectedErrors: [/500/] } });
+    // A deletion needs a confirmation.
     await row(page, 'photos/').click();
     await page.keyboard.press('Delete');
-    const dialog = page.getByRole('dialog', { name: 'Delete “⁨photos⁩” and everything in it?' });
-    await dialog.getByText('The folder contains 2 items.').waitFor();
+    const deleting = page.getByRole('dialog', { name: 'Delete “⁨photos⁩” and everything in it?' });
+    await deleting.getByText('The folder contains 2 items.').waitFor();
     await page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'detached' });
+    await deleting.waitFor({ state: 'detached' });
     assert.ok(await site.exists('photos/'), 'Cancel has the focus');
-
     await row(page, 'file 2.txt').click();
     await row(page, 'file 10.txt').click({ modifiers: ['Control'] });
     await page.keyboard.press('Delete');
@@ -79,8 +95,7 @@ describe('A deletion', () => {
     await waitForFocus(page, 'report.pdf');
     await waitForMessage(page, '2 items deleted');
     assert.equal(await site.exists('file 10.txt'), false);
-
-    await page.route('**/delete/**', (route) => refuse(route, 'internal-error', 'Something went wrong on the server.'));
+    await page.route('**/delete/report.pdf', (route) => refuse(route, 'internal-error', 'Something went wrong.'));
     await row(page, 'report.pdf').click();
     await page.keyboard.press('Delete');
     await page.getByRole('button', { name: 'Delete file' }).click();
@@ -88,17 +103,15 @@ describe('A deletion', () => {
     await waitForMessage(page, 'Something went wrong on the server.');
     await row(page, 'report.pdf').waitFor();
   });
-});
 
-describe('A rename', () => {
-  it('keeps the focus and the selection on the entry, and its message undoes it', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES });
+  it('are renamed, one or several, which is undone, and not renamed when the user leaves the name field', async (t) => {
+    const files = { ...FILES, 'IMG 1.md': 'one', 'IMG 2.md': 'two', 'Trip 3.md': 'three' };
+    const { page, site } = await openSite(t, { files });
     const field = page.getByRole('textbox', { name: 'New name for' });
     await row(page, 'archive.tar.gz').click();
     await page.keyboard.press('F2');
     await becomes(() => selectedText(field), 'archive');
     await page.keyboard.type('zebra');
-    if (isFullForm) await assertAccessible(page, t, { state: 'the field of a name' });
     await page.keyboard.press('Enter');
     await waitForFocus(page, 'zebra.tar.gz');
     await row(page, 'archive.tar.gz').waitFor({ state: 'detached' });
@@ -108,69 +121,67 @@ describe('A rename', () => {
     await row(page, 'archive.tar.gz').waitFor();
     await until('the file has its old name', () => site.exists('archive.tar.gz'));
     await until('the file has no other name', async () => !(await site.exists('zebra.tar.gz')));
-
     await row(page, 'archive.tar.gz').click();
     await page.keyboard.press('F2');
     await field.fill(HOSTILE_NAME);
     await page.keyboard.press('Enter');
     await waitForFocus(page, HOSTILE_NAME);
     await until('the name is stored', () => site.exists(HOSTILE_NAME));
-  });
 
-  it(
-    'ends with a click elsewhere, and is discarded by Escape and when the user leaves the folder',
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const { page, site } = await openSite(t, { files: FILES });
-      const field = page.getByRole('textbox', { name: 'New name for' });
-      await row(page, 'photos/').click();
-      await page.getByRole('button', { name: 'Rename' }).click();
-      await becomes(() => selectedText(field), 'photos');
-      await field.fill('cat.txt');
-      await page.getByText('This name is already taken.').waitFor();
-      await page.keyboard.press('Enter');
-      await page.keyboard.press('Tab');
-      assert.equal(await field.inputValue(), 'cat.txt');
-      await page.keyboard.press('Escape');
-      await waitForFocus(page, 'photos/');
-      await page.keyboard.press('F2');
-      await field.fill('pictures');
-      await row(page, 'cat.txt').click();
-      await row(page, 'pictures/').waitFor();
-      await until('the folder has its new name', () => site.exists('pictures/2026/'));
+    // A click elsewhere confirms the name. Escape and leaving the folder discard it.
+    await row(page, 'photos/').click();
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await becomes(() => selectedText(field), 'photos');
+    await field.fill('cat.txt');
+    await page.getByText('This name is already taken.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    assert.equal(await field.inputValue(), 'cat.txt');
+    await page.keyboard.press('Escape');
+    await waitForFocus(page, 'photos/');
+    await page.keyboard.press('F2');
+    await field.fill('pictures');
+    await row(page, 'cat.txt').click();
+    await row(page, 'pictures/').waitFor();
+    await until('the folder has its new name', () => site.exists('pictures/2026/'));
+    await row(page, 'pictures/').dblclick();
+    await row(page, 'pictures/cat.txt').click();
+    await page.keyboard.press('F2');
+    await field.fill('half');
+    await page.goBack();
+    await row(page, 'report.pdf').waitFor();
+    await row(page, 'pictures/').dblclick();
+    await row(page, 'pictures/cat.txt').click();
+    await page.keyboard.press('F2');
+    await becomes(() => selectedText(field), 'cat');
+    await page.goBack();
 
-      await row(page, 'pictures/').dblclick();
-      await row(page, 'pictures/cat.txt').click();
-      await page.keyboard.press('F2');
-      await field.fill('half');
-      await page.goBack();
-      await row(page, 'report.pdf').waitFor();
-      await row(page, 'pictures/').dblclick();
-      await row(page, 'pictures/cat.txt').click();
-      await page.keyboard.press('F2');
-      await becomes(() => field.inputValue(), 'cat.txt');
-      await becomes(() => selectedText(field), 'cat');
-    },
-  );
-});
-
-describe('A message about a change', () => {
-  it('does not cover the focused row at the end of a list, also on a narrow screen', IN_FULL_FORM_ONLY, async (t) => {
-    const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${100 + index}.txt`, '']));
-    const { page } = await openSite(t, { files });
-    for (const [width, height, last] of [
-      [1440, 900, 139],
-      [360, 740, 138],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      await page.keyboard.press('End');
-      await waitForFocus(page, `${last}.txt`);
-      await page.keyboard.press('Delete');
-      await page.getByRole('button', { name: 'Delete file' }).click();
-      await waitForMessage(page, `“⁨${last}.txt⁩” deleted`);
-      await waitForFocus(page, `${last - 1}.txt`);
-      await becomes(() => page.evaluate(isFocusAboveMessages), true);
-    }
+    // Several at once.
+    await row(page, 'IMG 1.md').click();
+    await row(page, 'IMG 2.md').click({ modifiers: ['Shift'] });
+    await page.keyboard.press('F2');
+    const dialog = page.getByRole('dialog', { name: 'Rename 2 items' });
+    const submit = button(dialog, 'Rename');
+    const newNames = () => dialog.locator('tbody td:last-child bdi').allTextContents();
+    await becomes(newNames, ['IMG 1.md', 'IMG 2.md']);
+    assert.equal(await submit.isDisabled(), true);
+    await dialog.getByLabel('New name').fill('Trip {n}');
+    await dialog.getByLabel('First number').fill('2');
+    await becomes(newNames, ['Trip 2.md', 'Trip 3.md']);
+    await dialog.getByRole('status').getByText('1 name is not possible').waitFor();
+    await dialog.getByText('This name is already taken.').waitFor();
+    assert.equal(await submit.isDisabled(), true);
+    await assertAccessible(page, t, { state: 'the dialog for several names' });
+    await dialog.getByLabel('First number').fill('08');
+    await becomes(newNames, ['Trip 08.md', 'Trip 09.md']);
+    await submit.click();
+    await row(page, 'Trip 09.md').waitFor();
+    const stored = async () => (await site.paths()).filter((path) => path.endsWith('.md'));
+    await becomes(stored, ['Trip 08.md', 'Trip 09.md', 'Trip 3.md']);
+    await waitForMessage(page, '2 of 2 items renamed');
+    await page.keyboard.press('ControlOrMeta+z');
+    await becomes(stored, ['IMG 1.md', 'IMG 2.md', 'Trip 3.md']);
+    await row(page, 'IMG 1.md').waitFor();
   });
 });
 

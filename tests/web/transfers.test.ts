@@ -3,12 +3,12 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { messages, row, waitForFocus, waitForMessage } from './elements.ts';
 import { openSite } from './open-site.ts';
+import { tray } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -19,23 +19,35 @@ const FILES = {
   'cat.txt': 'another cat',
   'file 2.txt': 'two',
   'file 10.txt': 'ten',
+  'gone/': '',
 };
 
-test('Paste duplicates entries in their own folder, moves are undone, and impossible moves explained', async (t) => {
+/** Files whose names also exist in `to/`, except `d.txt`. */
+const CONFLICTS = {
+  'a.txt': 'a',
+  'b.txt': 'b',
+  'c.txt': 'c',
+  'd.txt': 'd',
+  'sub/new.txt': 'new',
+  'to/a.txt': 'old a',
+  'to/b.txt': 'old b',
+  'to/c.txt': 'old c',
+  'to/sub/old.txt': 'old',
+};
+
+test('Paste copies and moves entries, asks about taken names, is undone, and explains impossible moves', async (t) => {
   const { page, site } = await openSite(t, {
-    files: { ...FILES, 'gone/': '' },
-    visit: { expectedErrors: [/404/] },
+    files: { ...FILES, ...CONFLICTS },
+    visit: { expectedErrors: [/404/, /409/] },
   });
   await row(page, 'cat.txt').click();
   await page.keyboard.press('Control+c');
   await page.keyboard.press('Control+v');
   await waitForFocus(page, 'cat (2).txt');
   await until('the copy is stored', () => site.exists('cat (2).txt'));
-
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Control+v');
   await waitForMessage(page, '“⁨cat (2).txt⁩” is already in “⁨Files⁩”');
-
   await row(page, 'photos/').click();
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Enter');
@@ -56,11 +68,8 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
     'both files are moved',
     async () => (await site.exists('photos/file 2.txt')) && !(await site.exists('file 2.txt')),
   );
-  await messages(page)
-    .getByRole('listitem')
-    .filter({ hasText: '2 items moved' })
-    .getByRole('button', { name: 'Undo' })
-    .click();
+  const moved = messages(page).getByRole('listitem').filter({ hasText: '2 items moved' });
+  await moved.getByRole('button', { name: 'Undo' }).click();
   await row(page, 'photos/file 10.txt').waitFor({ state: 'detached' });
   await until(
     'both files are moved back',
@@ -86,19 +95,14 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
   await waitForMessage(page, '“⁨cat.txt⁩” is already in “⁨Files⁩”');
   assert.equal(await site.exists('gone/'), false);
   assert.ok(await site.exists('cat.txt'));
-});
 
-test('A conflict dialog asks about each taken name, or once for all', IN_FULL_FORM_ONLY, async (t) => {
-  const taken = { 'to/a.txt': 'old a', 'to/b.txt': 'old b', 'to/c.txt': 'old c', 'to/sub/old.txt': 'old' };
-  const files = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.txt': 'd', 'sub/new.txt': 'new', ...taken };
-  const { page, site } = await openSite(t, { files, visit: { expectedErrors: [/409/] } });
+  // A dialog asks about each taken name, or once for all.
   await row(page, 'a.txt').click();
-  await row(page, 'd.txt').click({ modifiers: ['Shift'] });
+  for (const name of ['b.txt', 'c.txt', 'd.txt']) await row(page, name).click({ modifiers: ['Control'] });
   await page.keyboard.press('Control+x');
   await row(page, 'to/').dblclick();
   await row(page, 'to/a.txt').waitFor();
   await page.keyboard.press('Control+v');
-
   const dialog = page.getByRole('dialog', { name: 'already exists in “⁨to⁩”' });
   await dialog.waitFor();
   // "d.txt" does not conflict.
@@ -109,17 +113,15 @@ test('A conflict dialog asks about each taken name, or once for all', IN_FULL_FO
   await page.getByRole('dialog').filter({ hasNotText: skipped }).getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Keep both' }).click();
   await waitForMessage(page, '3 items moved to “⁨to⁩”');
-  const others = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
-  for (const name of others) {
+  for (const name of ['a', 'b', 'c'].filter((each) => `${each}.txt` !== skipped)) {
     assert.equal((await site.read(`to/${name} (2).txt`)).toString(), name);
     await row(page, `to/${name} (2).txt`).waitFor();
   }
   for (const name of ['a', 'b', 'c']) assert.equal((await site.read(`to/${name}.txt`)).toString(), `old ${name}`);
   assert.deepEqual(
-    (await site.paths()).filter((path) => !path.includes('/')),
+    (await site.paths()).filter((path) => /^[a-d]\.txt$/.test(path)),
     [skipped],
   );
-
   await page.goBack();
   await row(page, 'sub/').click();
   await page.keyboard.press('Control+x');
@@ -130,11 +132,11 @@ test('A conflict dialog asks about each taken name, or once for all', IN_FULL_FO
   await page.getByRole('button', { name: 'Replace' }).click();
   await waitForMessage(page, '“⁨sub⁩” moved to “⁨to⁩”');
   assert.ok((await site.exists('to/sub/new.txt')) && !(await site.exists('to/sub/old.txt')));
-  const message = page.getByRole('listitem').filter({ hasText: '“⁨sub⁩” moved' });
-  assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0, 'a replaced folder can’t be restored');
+  const replaced = page.getByRole('listitem').filter({ hasText: '“⁨sub⁩” moved' });
+  assert.equal(await replaced.getByRole('button', { name: 'Undo' }).count(), 0, 'a replaced folder can’t be restored');
 });
 
-test('The folder picker works with the keyboard alone, and a copy can be cancelled', async (t) => {
+test('The folder picker works with the keyboard alone, and a copy can be cancelled and continues after a reload', async (t) => {
   const { page, site } = await openSite(t, {
     files: { ...FILES, 'notes/deep/x.txt': 'x' },
     visit: { expectedErrors: [/404.*photos%2Fnotes/] },
@@ -148,7 +150,8 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await becomes(() => submit.isDisabled(), true);
   await assertAccessible(page, t, { state: 'the folder picker' });
 
-  await page.keyboard.press('ArrowDown');
+  for (let presses = 0; presses < 2; presses++) await page.keyboard.press('ArrowDown');
+  await picker.getByRole('option', { name: 'photos', selected: true }).waitFor();
   await page.keyboard.press('Enter');
   await picker.getByRole('option', { name: '2026' }).waitFor();
   await page.keyboard.press('Backspace');
@@ -157,7 +160,6 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await picker.getByRole('option', { name: 'photos' }).waitFor({ state: 'detached' });
   await page.keyboard.press('Enter');
   await picker.getByRole('option', { name: 'deep' }).waitFor();
-
   await picker.getByRole('button', { name: 'New folder' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'New folder' }).getByRole('textbox').fill('fresh');
@@ -170,11 +172,13 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await row(page, 'report.pdf').waitFor({ state: 'detached' });
 
   // A copy in progress can be cancelled.
-  const job = { id: 'copy', kind: 'copy-folder', status: 'running', user: null, input: {}, attempts: 1, createdAt: '' };
+  let isEnded = false;
+  const input = { source: 'notes/', destination: 'photos/notes/', overwrite: false };
+  const job = { id: 'copy', kind: 'copy-folder', status: 'running', user: null, input, attempts: 1, createdAt: '' };
   await page.route('**/copy', (route) => route.fulfill({ status: 202, json: { success: true, job } }));
   await page.route('**/-/jobs/copy', (route) => {
-    const status = route.request().method() === 'DELETE' ? 'cancelled' : 'running';
-    return route.fulfill({ json: { success: true, job: { ...job, status } } });
+    const status = route.request().method() === 'DELETE' ? 'cancelled' : isEnded ? 'succeeded' : 'running';
+    return route.fulfill({ json: { success: true, job: { ...job, status, result: {} } } });
   });
   await row(page, 'notes/').click();
   await page.keyboard.press('Control+c');
@@ -189,4 +193,12 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await waitForMessage(page, 'Copy cancelled. 0 of 1 item copied.');
   await row(page, 'photos/notes/').waitFor({ state: 'detached' });
   await folderMissing;
+
+  // A copy that another page started, or this one before a reload, is in the tray until it ends.
+  await page.route('**/-/jobs?*', (route) => route.fulfill({ json: { success: true, jobs: [job] } }));
+  await page.reload();
+  await tray(page).locator('.operation').getByText('Copying “⁨notes⁩” to “⁨photos⁩”').waitFor();
+  isEnded = true;
+  await waitForMessage(page, '“⁨notes⁩” copied to “⁨photos⁩”');
+  await tray(page).waitFor({ state: 'detached' });
 });
