@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
+import { enableCodeCache } from './code-cache.js';
 import { requireNode } from './require-node.js';
 
 requireNode();
+enableCodeCache();
 const built = new URL('../dist/main.js', import.meta.url);
 if (existsSync(built)) await import(built.href);
 else {

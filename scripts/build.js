@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CODE_CACHE } from '../bin/code-cache.js';
 import { requireNode } from '../bin/require-node.js';
 import { readCommit } from './commit.js';
 
@@ -70,6 +71,14 @@ for (const name of named.length > 0 ? named : Object.keys(BUILDS)) {
   }
   if (name === 'service') writeCommit();
 }
+if (process.exitCode === undefined) fillCodeCache();
+
+/** Stores the compiled code of the service, if both are built and it is not stored. A failure only makes starts slower. */
+function fillCodeCache() {
+  const isBuilt = ['service', 'page'].every((name) => fs.existsSync(join(ROOT, BUILDS[name]?.output ?? '')));
+  if (!isBuilt || fs.existsSync(CODE_CACHE)) return;
+  spawnSync(process.execPath, [join(ROOT, 'bin/fill-code-cache.js')], { stdio: 'inherit' });
+}
 
 /**
  * Runs a build unless its output is current. Returns whether it succeeded.
@@ -91,6 +100,8 @@ function runBuild(name) {
     process.stderr.write(`${failure}\n`);
     return false;
   }
+  // Of the previous build, whose files had other names.
+  if (name === 'service') fs.rmSync(CODE_CACHE, { recursive: true, force: true });
   // Inputs that changed during the build have another hash, so the next run builds again.
   if (before !== undefined) writeStamp(stamp, JSON.stringify([before, hashOutput(output)]));
   return true;

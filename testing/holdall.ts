@@ -152,20 +152,17 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/**
- * Starts the command in an empty working directory, so that it reads no `.env`. It inherits only the environment
- * variables that make it start faster.
- */
+/** Starts the command in an empty working directory, so that it reads no `.env`. It inherits only the search path. */
 async function launch(
   t: Owner,
   { settings, command = PROGRAM, script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
 ): Promise<{ child: ChildProcessByStdio<null, Readable, Readable>; pid: number; ended: Promise<End> }> {
   const cwd = await temporaryFolder(t);
   const [program, ...before] = command;
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const { PATH } = process.env;
   const child = spawn(program, [...before, script, ...args], {
     cwd,
-    env: { PATH, NODE_COMPILE_CACHE, ...DEFAULTS, ...settings },
+    env: { PATH, ...DEFAULTS, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<End>((resolve, reject) => {

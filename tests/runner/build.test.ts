@@ -16,7 +16,7 @@ async function createCheckout(t: TestContext) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), content);
   };
-  for (const path of ['scripts/build.js', 'scripts/commit.js', 'bin/require-node.js']) {
+  for (const path of ['scripts/build.js', 'scripts/commit.js', 'bin/require-node.js', 'bin/code-cache.js']) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await cp(join(ROOT, path), join(root, path));
   }
@@ -29,6 +29,13 @@ async function createCheckout(t: TestContext) {
       fs.appendFileSync('log', '${name} ');`,
     );
   }
+  await write(
+    'bin/fill-code-cache.js',
+    `import fs from 'node:fs';
+    import { CODE_CACHE } from './code-cache.js';
+    fs.mkdirSync(CODE_CACHE, { recursive: true });
+    fs.appendFileSync('filled', '1');`,
+  );
   await write('package.json', '{ "type": "module" }');
   await write('src/main.ts', 'one');
   await write('web/src/main.tsx', 'one');
@@ -70,6 +77,28 @@ describe('A build', () => {
     assert.equal(await build('page', 'service'), 'page');
     await write('dist/.vite/added.json', '');
     assert.equal(await build('page', 'service'), 'service');
+  });
+
+  it('stores the compiled code of each new service, once the page is built as well', async (t) => {
+    const { root, build, write } = await createCheckout(t);
+    const filled = () => readFile(join(root, 'filled'), 'utf8').catch(() => '');
+    await build('service');
+    assert.equal(await filled(), '');
+    await build();
+    await build('page', 'service');
+    assert.equal(await filled(), '1');
+    await write('src/main.ts', 'two');
+    await build('service');
+    assert.equal(await filled(), '11');
+  });
+
+  it('starts with its compiled code', () => {
+    const env = { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+    const { stderr } = spawnSync(process.execPath, [join(ROOT, 'bin/holdall.js'), '--version'], {
+      env,
+      encoding: 'utf8',
+    });
+    assert.match(stderr, /cache for .*\/dist\/main\.js was accepted/);
   });
 
   it('has the commit of its sources, which repeats no build', async (t) => {

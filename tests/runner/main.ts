@@ -10,13 +10,15 @@ import { startCeph } from '../../testing/servers/ceph.ts';
 import { environmentOf, isObjectStoreNamed, testObjectStore } from '../../testing/servers/object-store.ts';
 import { HANG_SECONDS } from '../../testing/until.ts';
 import { keepCoresBusy } from './busy-cores.ts';
-import { COMPILE_CACHE, fillCompileCache } from './compile-cache.ts';
 import { explain, type Missing, missingFor, type Need, needsOf } from './needs.ts';
 import { longestFirst, saveDurations } from './order.ts';
 import { shareProcesses } from './processes.ts';
 import { Profile } from './profile.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Where test processes keep what they have stripped of types and compiled, so that each file costs that once. */
+const STRIPPED_SOURCES = `${ROOT}node_modules/.cache/holdall/tests`;
 
 const SHORT = 'tests/!(long)/**/*.test.ts';
 const LONG = 'tests/long/*.test.ts';
@@ -139,8 +141,6 @@ async function runWithServers(
   const { status } = spawnSync(process.execPath, [`${ROOT}scripts/build.js`, ...builds], { stdio: 'inherit' });
   if (status !== 0) return false;
   signal.throwIfAborted();
-  fillCompileCache();
-  signal.throwIfAborted();
   if (!needs.has('bucket')) return runFiles(files, selection, {}, signal);
   // Fails here if a part of the key is missing, instead of in each test.
   if (isObjectStoreNamed()) return runFiles(files, selection, environmentOf(testObjectStore()), signal);
@@ -180,7 +180,7 @@ async function runFiles(
     ...coverageOf(nodeOptions),
     env: {
       ...process.env,
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      NODE_COMPILE_CACHE: STRIPPED_SOURCES,
       ...(long && { FULL_FORMS: '1' }),
       ...profile?.environment,
       ...environment,
