@@ -172,6 +172,8 @@ async function runFiles(
     // More than the number of cores, because tests spend much of their time waiting.
     concurrency: availableParallelism() + 2,
     execArgv: [
+      // The heap that a busy process has. Otherwise, each would collect garbage many times while it grows.
+      '--min-semi-space-size=16',
       ...(profile?.options ?? []),
       ...PRELOADED.map((module) => `--import=${module}`),
       `--test-timeout=${timeout}`,
