@@ -1,4 +1,6 @@
 import { disk } from '../contract/backend.ts';
-import { storeSuite } from './stores/all.ts';
+import { contentOriginSuite } from './stores/content-origin.ts';
+import { wireSuite } from './stores/wire.ts';
 
-storeSuite(disk);
+wireSuite(disk, { signsUrls: true });
+contentOriginSuite(disk);

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import type { Store } from '../../src/model/store.ts';
-import type { Backend } from '../contract/backend.ts';
 import { type HttpResponse, send } from './client.ts';
-import { startService, type TestService } from './service.ts';
 
 export type Tree = Record<string, string | null>;
 
@@ -75,16 +71,6 @@ export function callOf({ method, body }: Operation, accept?: string) {
 
 export const sendOperation = (port: number, operation: Operation, accept?: string): Promise<HttpResponse> =>
   send(port, operation.path, callOf(operation, accept));
-
-export async function startWith(
-  backend: Backend,
-  test: TestContext,
-  wrap?: (store: Store) => Store,
-): Promise<TestService> {
-  const started = await startService(backend, wrap && { wrap });
-  test.after(() => started.stop());
-  return started;
-}
 
 /** The tree after an operation on `a` has succeeded. */
 export function resultOf({ name, keepsSource }: Operation): Tree {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { memory } from '../contract/backend.ts';
 import { type Call, jsonOf, send, treeOf, upload } from './client.ts';
-import { startService, type TestService } from './service.ts';
+import { served, startService } from './service.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -77,13 +77,10 @@ const IGNORED: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('A header with a value that is not valid', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService(memory, { hasJobs: true });
+  const service = served(memory, { hasJobs: true }, async () => {
     await upload(service.port, 'f.txt', 'text');
     await upload(service.port, 'folder/f.txt', 'text');
   });
-  after(() => service.stop());
 
   const pathOf = async (headers: Headers, path: string) => {
     const { status, headers: created, body } = await send(service.port, path, { method: 'POST', headers });

@@ -4,7 +4,7 @@ import { PERMISSIONS } from '../../src/access/policy.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
 import { assertFailure, type HttpResponse, jsonOf, send } from './client.ts';
-import { startService, type TestService } from './service.ts';
+import { served, startService } from './service.ts';
 
 interface LinkJson {
   readonly id: string;
@@ -268,11 +268,7 @@ describe('The HTTP API of share links', () => {
 });
 
 describe('The HTTP API of share links without users', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService(memory, { hasJobs: true, publicUrl: 'https://files.example.org/drive/' });
-  });
-  after(() => service.stop());
+  const service = served(memory, { hasJobs: true, publicUrl: 'https://files.example.org/drive/' });
 
   it('creates links below PUBLIC_URL, which everyone can see and revoke', async () => {
     const created = await send(service.port, '/-/links', json({ path: '/' }));

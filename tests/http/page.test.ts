@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { renderDocument } from '../../src/http/page/document.ts';
 import { BUILT_PAGE, PageNotBuilt, readWebPage, type WebPage } from '../../src/http/page/web-page.ts';
@@ -11,7 +11,7 @@ import { StoreError } from '../../src/model/error.ts';
 import { disk } from '../contract/backend.ts';
 import { NAMES } from '../contract/names.ts';
 import { assertFailure, escapePath, type HttpResponse, jsonOf, plant, send } from './client.ts';
-import { startService, type TestService } from './service.ts';
+import { served, startService } from './service.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
@@ -34,15 +34,12 @@ const HOSTILE = [
 ];
 
 describe('The web UI', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService(disk);
+  const service = served(disk, {}, async () => {
     await plant(service.port, { 'photos/2026/cat.jpg': 'x', 'photos/a.txt': 'a', 'empty/': null });
     for (const name of HOSTILE) await plant(service.port, { [`hostile/${name}`]: '', [`folders/${name}/x`]: '' });
     await plant(service.port, { 'hostile/</script><script>alert(1)</script>': '', 'hostile/</noscript>': '' });
     await plant(service.port, { 'file/in/x.txt': 'x', 'file/y.txt': 'y', 'thumb/x.txt': 'x', '-/x.txt': 'x' });
   });
-  after(() => service.stop());
 
   const get = (path: string, headers: Record<string, string> = {}) => send(service.port, path, { headers });
   const open = (path: string, headers: Record<string, string> = {}) => get(path, { accept: BROWSER, ...headers });
@@ -321,14 +318,11 @@ describe('The web UI', () => {
 });
 
 describe('The assets of the web UI', () => {
-  let service: TestService;
   let names: readonly string[];
-  before(async () => {
-    service = await startService(disk);
+  const service = served(disk, {}, async () => {
     const html = await send(service.port, '/', { headers: { accept: BROWSER } });
     names = [...html.body.toString().matchAll(/ (?:href|src)="\.\/-\/assets\/([^"]*)"/g)].map(([, name = '']) => name);
   });
-  after(() => service.stop());
 
   const get = (name: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(service.port, `/-/assets/${name}`, { headers, method });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Backend } from '../contract/backend.ts';
 import { assertFailure, beginUpload, type HttpResponse, jsonOf, plant, send, sendBytes, treeOf } from './client.ts';
 import { ietfUploadsCases, MAX_UPLOAD_SIZE } from './ietf-uploads.ts';
-import { startService, type TestService } from './service.ts';
+import { served } from './service.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -20,11 +20,7 @@ const metadata = (pairs: Headers) =>
 /** Tests the routes of resumable uploads on a store that has them. */
 export function resumableUploadsSuite(backend: Backend): void {
   describe(`A resumable upload: ${backend.name}`, () => {
-    let service: TestService;
-    before(async () => {
-      service = await startService(backend, { hasJobs: true, keepsConnections: false, maxUploadSize: MAX_UPLOAD_SIZE });
-    });
-    after(() => service.stop());
+    const service = served(backend, { hasJobs: true, keepsConnections: false, maxUploadSize: MAX_UPLOAD_SIZE });
 
     const begin = (headers: Headers, body?: Buffer | string) =>
       send(service.port, '/-/uploads', {

@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, before, beforeEach } from 'node:test';
 import { pino } from 'pino';
 import { noAudit } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
@@ -20,7 +21,7 @@ import type { LinkService, Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { JobKind } from '../../src/jobs/job.ts';
 import { createMediaDetails } from '../../src/media/media.ts';
-import { parseFolder } from '../../src/model/path.ts';
+import { parseFolder, ROOT } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { createAppTokens } from '../../src/server/app-tokens.ts';
@@ -31,7 +32,7 @@ import { createLinks } from '../../src/server/links.ts';
 import { createUploads } from '../../src/server/uploads.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
-import type { Backend } from '../contract/backend.ts';
+import { type Backend, bare, disk, memory } from '../contract/backend.ts';
 import { keepConnections } from './client.ts';
 
 /** A service on a new, empty store, with its own port. */
@@ -52,6 +53,8 @@ export interface TestService {
   readonly access: AccessControl;
   /** The app tokens; undefined without a database. */
   readonly appTokens: Service['appTokens'];
+  /** Removes everything in the store, its trash and its versions, and clears the log. */
+  empty(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -281,6 +284,10 @@ export async function startService(
     links,
     access,
     appTokens,
+    async empty() {
+      await emptyStore(opened);
+      log.length = 0;
+    },
     async stop() {
       dropConnections();
       await app.close();
@@ -338,12 +345,90 @@ async function startTestDatabase(folder: string, resources: AsyncDisposableStack
   return database;
 }
 
-/** Starts a service before the tests of the current suite, passes it to `use`, and stops it after them. */
-export function serviceForSuite(backend: Backend, use: (service: TestService) => void): void {
+/**
+ * Returns a service for all tests of the current `describe`, on an empty store. Without a database and without functions in
+ * its options, it is one that earlier tests used. `prepare` runs before the first test.
+ */
+export function served(
+  backend: Backend,
+  options: ServiceOptions = {},
+  prepare: (service: TestService) => Promise<unknown> = async () => {},
+): TestService {
   let service: TestService | undefined;
   before(async () => {
-    service = await startService(backend);
-    use(service);
+    service = await acquire(backend, options);
+    await prepare(service);
   });
-  after(() => service?.stop());
+  after(() => service && release(service));
+  return new Proxy({} as TestService, {
+    get: (_, member) => Reflect.get(service ?? assert.fail('The service is not started.'), member),
+  });
+}
+
+/** Like `served`, and empties the store before each test. */
+export function servedEmpty(backend: Backend, options: ServiceOptions = {}): TestService {
+  const service = served(backend, options);
+  beforeEach(() => service.empty());
+  return service;
+}
+
+/** The services that no test uses at the moment, by their backend and options. */
+const idle = new Map<string, TestService[]>();
+
+/** How to make a service available again. */
+const returns = new WeakMap<TestService, () => void>();
+
+async function acquire(backend: Backend, options: ServiceOptions): Promise<TestService> {
+  const key = keyOf(backend, options);
+  if (key === undefined) return startService(backend, options);
+  const free = idle.get(key) ?? [];
+  idle.set(key, free);
+  const known = free.pop();
+  if (known) {
+    await known.empty();
+    return known;
+  }
+  const started = await startService(backend, options);
+  returns.set(started, () => void free.push(started));
+  return started;
+}
+
+function release(service: TestService): void | Promise<void> {
+  const giveBack = returns.get(service);
+  return giveBack ? giveBack() : service.stop();
+}
+
+/** Returns a name for services that are the same; undefined for a service that others must not use. */
+function keyOf(backend: Backend, options: ServiceOptions): string | undefined {
+  if (!REUSED.includes(backend) || options.hasJobs) return undefined;
+  let hasFunctions = false;
+  const text = JSON.stringify([backend.name, options], (_, value: unknown) => {
+    hasFunctions ||= typeof value === 'function';
+    return value;
+  });
+  return hasFunctions ? undefined : text;
+}
+
+/** The stores that take less time to empty than to open. */
+const REUSED: readonly Backend[] = [memory, bare, disk];
+
+// Registered when the module loads, so that it runs after the last test of the process.
+after(async () => {
+  for (const service of Array.from(idle.values()).flat()) await service.stop();
+});
+
+/** Removes everything in a store, also in its trash, and the versions of its files. */
+async function emptyStore(store: Store): Promise<void> {
+  const files = createFiles(store, { presignExpires: 60 });
+  for (;;) {
+    const { entries } = await store.list(ROOT);
+    if (entries.length === 0) break;
+    for (const entry of entries) {
+      if (entry.kind === 'folder') await files.deleteFolder(entry.path);
+      else await files.deleteFile(entry.path);
+    }
+  }
+  const { items = [] } = (await store.listTrash?.()) ?? {};
+  for (const { id } of items) await store.purgeTrashed?.(id);
+  await store.purgeVersions?.(ROOT);
 }

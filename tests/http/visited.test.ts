@@ -1,27 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { memory } from '../contract/backend.ts';
 import { NAMES } from '../contract/names.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, escapePath, jsonOf, postForm, send, upload } from './client.ts';
-import { startService, type TestService, visited } from './service.ts';
-import { fetchSuite } from './stores/fetch.ts';
-import { isolationSuite } from './stores/isolation.ts';
-import { listingSuite } from './stores/listing.ts';
-import { putSuite } from './stores/put.ts';
-import { thumbnailsSuite } from './stores/thumbnails.ts';
-import { uploadSuite } from './stores/upload.ts';
+import { served, visited } from './service.ts';
+import { wireSuite } from './stores/wire.ts';
 
 const backend = visited(memory);
 
-uploadSuite(backend);
-describe('A store of which visitors see a folder', IN_FULL_FORM_ONLY, () => {
-  putSuite(backend);
-  listingSuite(backend);
-  fetchSuite(backend);
-  isolationSuite(backend);
-  thumbnailsSuite(backend);
-});
+// The memory store has no download URLs.
+wireSuite(backend, { hasDownloadUrls: false });
 
 const json = (body: object) => ({
   method: 'POST',
@@ -82,13 +70,10 @@ const JSON_REFUSALS: readonly (readonly [string, object, number, string])[] = [
 ];
 
 describe('A share link with all permissions', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService(backend);
-    await upload(service.port, 'a.txt', 'a');
-    await upload(service.port, 'f/b.txt', 'b');
+  const service = served(backend, {}, async ({ port }) => {
+    await upload(port, 'a.txt', 'a');
+    await upload(port, 'f/b.txt', 'b');
   });
-  after(() => service.stop());
 
   for (const [request, [status, code]] of Object.entries(REFUSALS)) {
     it(`${request} returns ${status} ${code}`, async () => {

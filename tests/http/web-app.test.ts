@@ -6,7 +6,7 @@ import { atEnd } from '../../testing/holdall.ts';
 import { type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
 import { assertFailure, BOUNDARY, begin, type FormPart, formOf, jsonOf, pathsBelow, send } from './client.ts';
-import { startService, type TestService } from './service.ts';
+import { served, startService } from './service.ts';
 
 const HTML = { accept: 'text/html' };
 const MANIFEST = '/-/manifest.webmanifest';
@@ -27,11 +27,7 @@ interface Manifest {
 }
 
 describe('The installable web UI', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService(memory);
-  });
-  after(() => service.stop());
+  const service = served(memory);
 
   const get = (path: string, headers: Record<string, string> = {}) => send(service.port, path, { headers });
   const share = (parts: readonly FormPart[], headers: Record<string, string> = {}) =>

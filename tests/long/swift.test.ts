@@ -7,7 +7,7 @@ import { startSwift } from '../../testing/servers/swift.ts';
 import { type Backend, bucketBackend, s3, shareWithinFile } from '../contract/backend.ts';
 import { optionalContract } from '../contract/optional.ts';
 import { storeContract } from '../contract/suite.ts';
-import { storeSuite } from '../http/stores/all.ts';
+import { wireSuite } from '../http/stores/wire.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['swift'];
@@ -29,4 +29,4 @@ after(() => swift.stop());
 
 storeContract(backend);
 optionalContract(backend);
-storeSuite(backend);
+wireSuite(backend);

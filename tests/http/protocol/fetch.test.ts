@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Store } from '../../../src/model/store.ts';
 import { type Backend, disk, memory } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { assertFailure, escapePath, type HttpResponse, plant, send, upload } from '../client.ts';
-import { type ServiceOptions, startService, type TestService } from '../service.ts';
+import { type ServiceOptions, served, startService } from '../service.ts';
 
 interface Served {
   readonly store: Store;
@@ -16,12 +16,9 @@ interface Served {
 
 /** Starts one service with these files for all tests of a `describe`. */
 function serve(tree: Record<string, string | null>, options?: ServiceOptions, backend = memory): Served {
-  let service: TestService;
-  before(async () => {
-    service = await startService(backend, options);
+  const service = served(backend, options, async () => {
     await plant(service.port, tree);
   });
-  after(() => service.stop());
   return {
     get port() {
       return service.port;

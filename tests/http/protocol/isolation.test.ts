@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { PERMISSIONS_POLICY } from '../../../src/http/headers.ts';
 import { memory } from '../../contract/backend.ts';
 import { assertFailure, escapePath, type HttpResponse, postForm, send, upload } from '../client.ts';
-import { type ServiceOptions, startService, type TestService } from '../service.ts';
+import { type ServiceOptions, served } from '../service.ts';
 
 /** One service for all tests of a `describe`. */
 function serve(files: Record<string, string | Buffer>, options?: ServiceOptions) {
-  let service: TestService;
-  before(async () => {
-    service = await startService(memory, options);
+  const service = served(memory, options, async () => {
     for (const [path, content] of Object.entries(files)) await upload(service.port, path, content);
   });
-  after(() => service.stop());
   return {
     get service() {
       return service;
@@ -54,7 +51,7 @@ function isolatesFiles(): void {
     'a.txt.html',
     'a.html ',
   ];
-  const served = serve(Object.fromEntries([...shown, ...kept].map((name) => [name, HTML])));
+  const isolated = serve(Object.fromEntries([...shown, ...kept].map((name) => [name, HTML])));
 
   it('displays only files of inert types, and sends all others as attachments', async () => {
     for (const [names, expected] of [
@@ -62,7 +59,7 @@ function isolatesFiles(): void {
       [kept, true],
     ] as const) {
       for (const name of names)
-        assert.equal(isAttachment(await served.get(`/file/${escapePath(name)}`)), expected, name);
+        assert.equal(isAttachment(await isolated.get(`/file/${escapePath(name)}`)), expected, name);
     }
   });
 
@@ -75,8 +72,8 @@ function isolatesFiles(): void {
       ['said.pdf', 'application/xhtml+xml'],
       ['said', 'image/png'],
     ] as const) {
-      await postForm(served.service.port, [{ name: 'file', filename, type, value: HTML }]);
-      const response = await served.get(`/file/${filename}`);
+      await postForm(isolated.service.port, [{ name: 'file', filename, type, value: HTML }]);
+      const response = await isolated.get(`/file/${filename}`);
       assert.ok(isAttachment(response), `${filename}, ${type}`);
       assert.equal(policyOf(response)[0], 'sandbox');
     }
@@ -85,7 +82,7 @@ function isolatesFiles(): void {
   it('has the isolation headers on 200, 206, 304 and HEAD responses', async () => {
     for (const name of [...shown, ...kept]) {
       const path = `/file/${escapePath(name)}`;
-      const whole = await served.get(path);
+      const whole = await isolated.get(path);
       const policy = policyOf(whole);
       assert.ok(policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'self'"), name);
       assert.equal(
@@ -102,9 +99,9 @@ function isolatesFiles(): void {
       };
       for (const [status, response] of [
         [200, whole],
-        [206, await served.get(path, { range: 'bytes=0-3' })],
-        [200, await served.get(path, {}, 'HEAD')],
-        [304, await served.get(path, { 'if-none-match': String(whole.headers.etag) })],
+        [206, await isolated.get(path, { range: 'bytes=0-3' })],
+        [200, await isolated.get(path, {}, 'HEAD')],
+        [304, await isolated.get(path, { 'if-none-match': String(whole.headers.etag) })],
       ] as const) {
         assert.equal(response.status, status);
         assertHeaders(response, expected, `${name}, ${status}`);
@@ -113,14 +110,14 @@ function isolatesFiles(): void {
   });
 
   it('returns failures without headers of the file', async () => {
-    const response = await served.get('/file/a.html', { range: 'bytes=99999-' });
+    const response = await isolated.get('/file/a.html', { range: 'bytes=99999-' });
     assertFailure(response, 416, /bytes/);
     assertHeaders(response, { ...GENERAL, 'content-disposition': undefined }, '416');
   });
 }
 
 function isolatesResponses(): void {
-  const served = serve({ 'a.txt': 'text' });
+  const isolated = serve({ 'a.txt': 'text' });
 
   it('have nosniff and a same-origin resource policy', async () => {
     for (const [path, status, headers, method] of [
@@ -139,7 +136,7 @@ function isolatesResponses(): void {
       ['/%ff', 400, {}, 'GET'],
       ['/', 417, { expect: 'nothing' }, 'GET'],
     ] as const) {
-      const response = await served.get(path, headers, method);
+      const response = await isolated.get(path, headers, method);
       assert.equal(response.status, status, `${method} ${path}`);
       assertHeaders(response, GENERAL, `${method} ${path}`);
     }
@@ -157,10 +154,10 @@ function movesContents(): void {
     // The maximum of object stores, so that the URLs do not change during the tests.
     presignExpires: 604_800,
   };
-  const served = serve(files, options);
+  const isolated = serve(files, options);
 
   const located = async (path: string, headers = {}, method = 'GET') => {
-    const response = await served.get(path, headers, method);
+    const response = await isolated.get(path, headers, method);
     assert.equal(response.status, 302);
     assertHeaders(response, { 'cache-control': 'no-store' }, path);
     const url = new URL(String(response.headers.location));
@@ -173,10 +170,10 @@ function movesContents(): void {
     const url = await located(path);
     assert.match(url, /^\/-\/signed\/a%20b\/%C3%A9\.txt\?/);
     assert.equal(await located(path, { range: 'bytes=0-3' }), await located(path, {}, 'HEAD'));
-    const response = await served.get(url, HOST);
+    const response = await isolated.get(url, HOST);
     assert.deepEqual([response.status, response.body.toString()], [200, 'the text']);
-    assertFailure(await served.get('/file/missing'), 404, /missing/);
-    assert.ok(isAttachment(await served.get(await located(`${path}?download=1`), HOST)));
+    assertFailure(await isolated.get('/file/missing'), 404, /missing/);
+    assert.ok(isAttachment(await isolated.get(await located(`${path}?download=1`), HOST)));
   });
 
   it('allows every page to read contents, and only the service to frame them', async () => {
@@ -191,7 +188,7 @@ function movesContents(): void {
         ['GET', { range: 'bytes=0-2' }],
         ['GET', { 'if-none-match': '*' }],
       ] as const) {
-        const response = await served.get(url, { ...HOST, ...headers }, method);
+        const response = await isolated.get(url, { ...HOST, ...headers }, method);
         assert.ok(response.status < 400);
         assertHeaders(
           response,
@@ -212,7 +209,7 @@ function movesContents(): void {
   });
 
   it('returns failures with CORS headers', async () => {
-    const response = await served.get('/-/signed/a.html?expires=1&signature=x', HOST);
+    const response = await isolated.get('/-/signed/a.html?expires=1&signature=x', HOST);
     assertFailure(response, 403, /not valid/);
     assertHeaders(response, { 'access-control-allow-origin': '*' }, '403');
   });
@@ -220,7 +217,7 @@ function movesContents(): void {
   it('allows the Range header in a CORS preflight', async () => {
     const requesting = { origin: 'https://files.example.org', 'access-control-request-method': 'GET' };
     const url = await located('/file/a.html');
-    const response = await served.get(
+    const response = await isolated.get(
       url,
       { ...HOST, ...requesting, 'access-control-request-headers': 'range' },
       'OPTIONS',
@@ -249,7 +246,7 @@ function movesContents(): void {
         '/%zz',
         '/-/signed/%zz',
       ]) {
-        const response = await served.get(path, { host });
+        const response = await isolated.get(path, { host });
         assertFailure(response, 404, /only serves file contents/);
         assertHeaders(response, { 'access-control-allow-origin': '*' }, path);
       }
@@ -257,21 +254,21 @@ function movesContents(): void {
         ['POST', '/upload'],
         ['DELETE', '/delete/a.html'],
       ] as const) {
-        assertFailure(await served.get(path, { host }, method), 404, /only serves file contents/);
+        assertFailure(await isolated.get(path, { host }, method), 404, /only serves file contents/);
       }
-      assert.equal((await served.get('/-/health/live', { host })).status, 200);
+      assert.equal((await isolated.get('/-/health/live', { host })).status, 200);
     }
   });
 
   it('serves no contents from other hosts', async () => {
     const url = await located('/file/a.html');
-    for (const host of [`127.0.0.1:${served.service.port}`, 'localhost', 'contents.localhost.example']) {
-      assertFailure(await served.get(url, { host }), 404, /CONTENT_ORIGIN/);
+    for (const host of [`127.0.0.1:${isolated.service.port}`, 'localhost', 'contents.localhost.example']) {
+      assertFailure(await isolated.get(url, { host }), 404, /CONTENT_ORIGIN/);
     }
   });
 
   it('the content security policy of the page allows the origin', async () => {
-    const { headers } = await served.get('/', { accept: 'text/html' });
+    const { headers } = await isolated.get('/', { accept: 'text/html' });
     for (const directive of ['img-src', 'media-src', 'connect-src', 'frame-src']) {
       const sources = String(headers['content-security-policy'])
         .split('; ')

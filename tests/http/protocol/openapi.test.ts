@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { ERROR_CODES } from '../../../src/http/error-codes.ts';
 import { disk, memory } from '../../contract/backend.ts';
 import { dereference, readDocument } from '../../fuzz/document.ts';
 import { jsonOf, send } from '../client.ts';
-import { serviceForSuite, startService, type TestService } from '../service.ts';
+import { served, startService } from '../service.ts';
 
 // Only the disk has signed URLs of the service, and so the route `/-/signed/`.
 for (const backend of [memory, disk]) {
   describe(`OpenAPI document: ${backend.name}`, () => {
-    let service: TestService;
+    const service = served(backend);
     let port: number;
-    serviceForSuite(backend, (started) => {
-      service = started;
-      ({ port } = started);
-    });
+    before(() => ({ port } = service));
 
     const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
       '/': ['get'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { memory } from '../../contract/backend.ts';
 import { assertFailure, assertSuccess, BOUNDARY, formOf, plant, postJson, send, sendBytes, treeOf } from '../client.ts';
-import { serveEmptyStore } from '../empty-service.ts';
+import { servedEmpty } from '../service.ts';
 import { WRONG_NAMES, WRONG_PATHS_IN_JSON } from '../wrong-paths.ts';
 
 /** Request bodies that programs send with a DELETE, or a POST instead of it. Holdall ignores them. */
@@ -33,7 +33,7 @@ const DELETED = { message: 'File deleted successfully' };
 const FOLDER_DELETED = { message: 'Folder deleted successfully' };
 
 describe('/delete', () => {
-  const service = serveEmptyStore(memory);
+  const service = servedEmpty(memory);
   let port: number;
 
   beforeEach(() => {
@@ -66,7 +66,7 @@ describe('/delete', () => {
 });
 
 describe('/rename', () => {
-  const service = serveEmptyStore(memory);
+  const service = servedEmpty(memory);
   let port: number;
 
   beforeEach(() => {
@@ -94,7 +94,7 @@ describe('/rename', () => {
 });
 
 describe('/create_folder', () => {
-  const service = serveEmptyStore(memory);
+  const service = servedEmpty(memory);
   let port: number;
 
   beforeEach(() => {
@@ -116,7 +116,7 @@ describe('/create_folder', () => {
 });
 
 describe('/delete_folder', () => {
-  const service = serveEmptyStore(memory);
+  const service = servedEmpty(memory);
   let port: number;
 
   beforeEach(() => {
@@ -145,7 +145,7 @@ describe('/delete_folder', () => {
 });
 
 describe('/rename_folder', () => {
-  const service = serveEmptyStore(memory);
+  const service = servedEmpty(memory);
   let port: number;
 
   beforeEach(() => {
@@ -184,7 +184,7 @@ describe('/rename_folder', () => {
 
 for (const path of ['/copy', '/move']) {
   describe(path, () => {
-    const service = serveEmptyStore(memory);
+    const service = servedEmpty(memory);
     let port: number;
 
     beforeEach(() => {

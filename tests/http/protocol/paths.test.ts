@@ -14,12 +14,11 @@ import {
   send,
   treeOf,
 } from '../client.ts';
-import { serveEmptyStore } from '../empty-service.ts';
-import { startService, type TestService } from '../service.ts';
+import { servedEmpty, startService, type TestService } from '../service.ts';
 import { WRONG_PATHS } from '../wrong-paths.ts';
 
 describe('paths in requests', () => {
-  const service = serveEmptyStore(memory);
+  const service = servedEmpty(memory);
   let port: number;
 
   beforeEach(() => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { memory } from '../../contract/backend.ts';
 import { quarters } from '../../thumbnails/images.ts';
 import { assertFailure, jsonOf, plant, send, upload } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { served } from '../service.ts';
 
 async function sizeOf(image: Buffer): Promise<[number, number]> {
   const { width, height } = await sharp(image).metadata();
@@ -12,13 +12,10 @@ async function sizeOf(image: Buffer): Promise<[number, number]> {
 }
 
 describe('GET /-/preview/{path}', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startService(memory);
+  const service = served(memory, {}, async () => {
     await upload(service.port, 'a b/quarters.jpg', await quarters(1200, 800).jpeg().toBuffer());
     await plant(service.port, { 'text.txt': 'just text', 'empty.jpg': '' });
   });
-  after(() => service.stop());
 
   const PATH = 'a%20b/quarters.jpg';
   const get = (query = 'width=320', headers: Record<string, string> = {}, method = 'GET') =>

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { until } from '../../../testing/until.ts';
 import { disk, memory } from '../../contract/backend.ts';
-import { isFullForm } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -22,7 +21,7 @@ import {
   within,
 } from '../client.ts';
 import { linesOf } from '../request-log.ts';
-import { serviceForSuite, type TestService } from '../service.ts';
+import { served } from '../service.ts';
 
 const COMMON_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND'];
 
@@ -50,19 +49,16 @@ const METHODS_OF: Readonly<Record<string, readonly string[]>> = {
 // Only the disk has signed URLs of the service, and so the route `/-/signed/`.
 for (const backend of [memory, disk]) {
   describe(`methods: ${backend.name}`, () => {
-    let service: TestService;
+    const service = served(backend);
     let port: number;
-    serviceForSuite(backend, (started) => {
-      service = started;
-      ({ port } = started);
-    });
+    before(() => ({ port } = service));
 
     const paths = () => ({ ...METHODS_OF, ...(service.signsUrls && { '/-/signed/a': ['GET', 'HEAD'] }) });
 
     it('returns 405 with Allow for every other method of every path', async () => {
       for (const [path, allowed] of Object.entries(paths())) {
-        // All methods are declared in the same way, so `npm test` requests only one path with each of them.
-        for (const method of isFullForm || path === '/upload' ? METHODS : COMMON_METHODS) {
+        // All methods are declared in the same way, so only one path gets each of them.
+        for (const method of path === '/upload' ? METHODS : COMMON_METHODS) {
           if (allowed.includes(method) || method === 'OPTIONS' || method === 'CONNECT') continue;
           const response = await send(port, path, { method });
           assert.equal(response.status, 405, `${method} ${path}: ${response.body.toString()}`);
@@ -112,8 +108,9 @@ for (const backend of [memory, disk]) {
 }
 
 describe('unknown routes', () => {
+  const service = served(memory);
   let port: number;
-  serviceForSuite(memory, (service) => ({ port } = service));
+  before(() => ({ port } = service));
 
   it('returns 404 for every method', async () => {
     for (const path of ['/-/', '/-/missing', '/-/health', '/-/health/missing', '/-/upload', '/-/docs/missing']) {
@@ -128,8 +125,9 @@ describe('unknown routes', () => {
 });
 
 describe('the request id', () => {
+  const service = served(memory);
   let port: number;
-  serviceForSuite(memory, (service) => ({ port } = service));
+  before(() => ({ port } = service));
 
   it('is new on every response', async () => {
     await plant(port, { a: 'text', 'f/x': '2' });
@@ -178,12 +176,9 @@ describe('the request id', () => {
 });
 
 describe('malformed HTTP', () => {
-  let service: TestService;
+  const service = served(memory);
   let port: number;
-  serviceForSuite(memory, (started) => {
-    service = started;
-    ({ port } = started);
-  });
+  before(() => ({ port } = service));
 
   const HEAD = 'GET / HTTP/1.1\r\nHost: localhost\r\n';
   const cases: Readonly<Record<string, readonly [status: number, bytes: string | Buffer]>> = {

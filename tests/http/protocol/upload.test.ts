@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
-import { isFullForm } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -22,24 +21,7 @@ import {
   treeOf,
   upload,
 } from '../client.ts';
-import { type ServiceOptions, startService, type TestService } from '../service.ts';
-
-/** Starts one service for all tests of a `describe`, each of which uses its own paths. */
-function serve(options?: ServiceOptions): { readonly port: number; readonly log: TestService['log'] } {
-  let service: TestService;
-  before(async () => {
-    service = await startService(memory, options);
-  });
-  after(() => service.stop());
-  return {
-    get port() {
-      return service.port;
-    },
-    get log() {
-      return service.log;
-    },
-  };
-}
+import { served } from '../service.ts';
 
 const PREFIX_FIRST = 'prefix before file';
 const FILE_FIRST = 'file before prefix';
@@ -56,7 +38,7 @@ function partsFor(order: (typeof ORDERS)[number], path: string, value: Buffer | 
 const fetchFile = (port: number, path: string) => send(port, `/file/${escapePath(path)}`);
 
 function parsesForms(): void {
-  const service = serve();
+  const service = served(memory);
 
   for (const order of ORDERS) {
     for (const [prefix, folder] of [
@@ -125,7 +107,7 @@ function parsesForms(): void {
     for (const order of ORDERS) {
       const form = formOf(partsFor(order, 'cut/x.bin', value));
       const sizes = order === PREFIX_FIRST ? [1, BOUNDARY.length + 3] : [7];
-      for (const size of isFullForm ? [1, 2, 7, BOUNDARY.length + 3] : sizes) {
+      for (const size of sizes) {
         const sending = beginUpload(service.port);
         for (let start = 0; start < form.length; start += size) {
           await sending.write(form.subarray(start, start + size));
@@ -220,7 +202,7 @@ const closed = (parts: readonly Buffer[]): Buffer => Buffer.concat([...parts, Bu
 const disposition = (rest: string) => `Content-Disposition: form-data; name="file"; ${rest}`;
 
 function parsesNames(): void {
-  const service = serve();
+  const service = served(memory);
 
   for (const [header, name] of [
     [disposition('filename="of%22browsers%22.txt"'), 'of"browsers".txt'],
@@ -259,7 +241,7 @@ const OTHER = { name: 'other', value: '' } as const;
 const KEPT = { 'old/': null, 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
 
 function refusesMistakes(): void {
-  const service = serve();
+  const service = served(memory);
   before(() => plant(service.port, { 'old/kept.txt': 'old', 'kept.txt': 'old' }));
 
   const assertRefused = async (response: HttpResponse, status: number, error: RegExp) => {
@@ -427,7 +409,7 @@ function refusesMistakes(): void {
 }
 
 function survivesEarlyEnds(): void {
-  const service = serve();
+  const service = served(memory);
   before(() => plant(service.port, { 'old/kept.txt': 'old', 'kept.txt': 'old' }));
 
   for (const order of ORDERS) {
@@ -436,8 +418,8 @@ function survivesEarlyEnds(): void {
     it(`${order}: returns 400 for a truncated body`, async () => {
       const wrong: string[] = [];
       // A form is complete without its last line break.
-      // In `npm test`, one order has every end. tests/fuzz/forms.test.ts cuts forms at every end, too.
-      const step = isFullForm || order === PREFIX_FIRST ? 1 : 5;
+      // One order has every end.
+      const step = order === PREFIX_FIRST ? 1 : 5;
       for (let end = 0; end < form.length - '\r\n'.length; end += step) {
         const response = await postBytes(service.port, form.subarray(0, end));
         if (response.status === 400) assertFailure(response, 400, /form/);
@@ -463,7 +445,7 @@ function survivesEarlyEnds(): void {
 }
 
 function validatesTimes(): void {
-  const service = serve();
+  const service = served(memory);
   const formAt = (name: string, ...fields: FormPart[]) => [{ name: 'file', filename: name, value: name }, ...fields];
   const field = (value: string) => ({ name: 'modified', value });
   const TIME = '2014-07-18T05:01:32.500Z';
@@ -491,7 +473,7 @@ function validatesTimes(): void {
 }
 
 function honoursConditions(): void {
-  const service = serve();
+  const service = served(memory);
 
   const PAST = 'Sun, 06 Nov 1994 08:49:37 GMT';
   const conditions: readonly [string, (etag: string) => Record<string, string>][] = [
@@ -519,7 +501,7 @@ function honoursConditions(): void {
 
 function limitTests(): void {
   const LIMIT = 1000;
-  const service = serve({ maxUploadSize: LIMIT });
+  const service = served(memory, { maxUploadSize: LIMIT });
 
   for (const order of ORDERS) {
     // The client is still sending at the rejection, and must be able to read the response.

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { StoreError } from '../../../src/model/error.ts';
 import type { Store } from '../../../src/model/store.ts';
 import { until } from '../../../testing/until.ts';
-import { type Backend, emptied } from '../../contract/backend.ts';
-import { isFullForm } from '../../full-forms.ts';
+import { bare } from '../../contract/backend.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -19,7 +18,6 @@ import {
   within,
 } from '../client.ts';
 import {
-  ALL as ALL_OPERATIONS,
   BYTES,
   COPY,
   callOf,
@@ -32,35 +30,38 @@ import {
   resultOf,
   sendOperation,
   source,
-  startWith,
   type Tree,
 } from '../folder-operations.ts';
-import type { TestService } from '../service.ts';
+import { served, startService, type TestService } from '../service.ts';
 
 // `Files` renames a folder by moving it, and deletes it in the same way for both methods.
-const ALL = isFullForm ? ALL_OPERATIONS : [COPY, MOVE, DELETE];
-const TRANSFERS = ALL.filter((operation) => operation.body !== undefined);
+const ALL = [COPY, MOVE, DELETE];
+const TRANSFERS = [COPY, MOVE];
 /** The numbers of files before each place of an operation. */
 const FILE_COUNTS = Array.from({ length: FILES }, (_, index) => index);
-const MOVES = TRANSFERS.filter(({ keepsSource }) => keepsSource !== true);
+const MOVES = [MOVE];
 
 /**
  * Tests the operations that `Files` composes from single files, on a store without its own folder operations, so that a
  * test can act between any two files.
  */
-export function composedSuite(backend: Backend): void {
-  describe(`Composed folder operations: ${backend.name}`, () => {
-    /** The service on the store with `hooks`, holding `tree`. */
-    const start = async (test: TestContext, hooks: Hooks, tree: Tree) => {
-      const started = await startWith(backend, test, (store) => composed(store, hooks));
-      await plant(started.port, tree);
-      return started;
+export function composedSuite(): void {
+  describe('Composed folder operations', () => {
+    let hooks: Hooks = {};
+    const service = served(bare, { wrap: (store) => composed(store, () => hooks) });
+    /** Makes the store hold `tree`, with `ofTest` before each later change of a file. */
+    const start = async (ofTest: Hooks, tree: Tree) => {
+      hooks = {};
+      await service.empty();
+      await plant(service.port, tree);
+      hooks = ofTest;
+      return service;
     };
 
     describe('progress', () => {
       for (const operation of ALL) {
         it(`of ${operation.name} counts files and bytes, and has the total once known`, async (test) => {
-          const { port } = await start(test, {}, source('a'));
+          const { port } = await start({}, source('a'));
           let now = 0;
           test.mock.method(performance, 'now', () => (now += 1000));
           const { progress, last } = linesOf(await sendOperation(port, operation, NDJSON));
@@ -74,14 +75,14 @@ export function composedSuite(backend: Backend): void {
         });
 
         it(`of ${operation.name} is sent at most ten times per second`, async (test) => {
-          const { port } = await start(test, {}, source('a'));
+          const { port } = await start({}, source('a'));
           test.mock.method(performance, 'now', () => 1000);
           assert.equal(linesOf(await sendOperation(port, operation, NDJSON)).progress.length, 1);
         });
 
-        it(`of ${operation.name} begins with 200 before the first change`, async (test) => {
+        it(`of ${operation.name} begins with 200 before the first change`, async () => {
           const gate = createGate();
-          const { port } = await start(test, gate.before(operation), source('a'));
+          const { port } = await start(gate.before(operation), source('a'));
           const exchange = begin(port, operation.path, callOf(operation, NDJSON));
           try {
             await within('the operation', gate.reached);
@@ -95,17 +96,17 @@ export function composedSuite(backend: Backend): void {
     });
 
     describe('after a client that requested progress disconnects', () => {
-      it('copy is cancelled, keeps the source and removes the destination', async (test) => {
+      it('copy is cancelled, keeps the source and removes the destination', async () => {
         const gate = createGate();
-        const running = await start(test, gate.before(COPY), source('a'));
+        const running = await start(gate.before(COPY), source('a'));
         await disconnectHalfWay(running, COPY, gate, NDJSON);
         await until('the destination is gone', async () => (await send(running.port, '/b')).status === 404);
         assert.deepEqual(await treeOf(running.port), source('a'));
       });
 
-      it('copy is cancelled, and keeps files that others stored at the destination', async (test) => {
+      it('copy is cancelled, and keeps files that others stored at the destination', async () => {
         const gate = createGate();
-        const running = await start(test, gate.before(COPY), source('a'));
+        const running = await start(gate.before(COPY), source('a'));
         await disconnectHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
         const rest = { 'b/other': 'of another' };
         await until('the copy is removed', async () => (await send(running.port, '/file/b/0')).status === 404);
@@ -115,9 +116,9 @@ export function composedSuite(backend: Backend): void {
       });
 
       for (const operation of MOVES) {
-        it(`${operation.name} is cancelled, keeps the source, and completes when repeated`, async (test) => {
+        it(`${operation.name} is cancelled, keeps the source, and completes when repeated`, async () => {
           const gate = createGate();
-          const running = await start(test, gate.before(operation), source('a'));
+          const running = await start(gate.before(operation), source('a'));
           await disconnectHalfWay(running, operation, gate, NDJSON);
           assert.deepEqual(await treeOf(running.port, 'a'), withoutRoot(source('a')));
           assertSuccess(await sendOperation(running.port, operation), operation.success);
@@ -125,10 +126,14 @@ export function composedSuite(backend: Backend): void {
         });
       }
 
-      it('delete is cancelled, and keeps the remaining files', async (test) => {
+      it('delete is cancelled, and keeps the remaining files', async () => {
         const gate = createGate();
         const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`a/${index + 100}`, `${index}`]));
-        const running = await start(test, { remove: () => gate.pass() }, many);
+        // Stopping it waits for the operation.
+        const running = await startService(bare, {
+          wrap: (store) => composed(store, () => ({ remove: () => gate.pass() })),
+        });
+        await plant(running.port, many);
         const exchange = begin(running.port, DELETE.path, callOf(DELETE, NDJSON));
         await within('the operation', gate.reached);
         exchange.disconnect();
@@ -142,9 +147,9 @@ export function composedSuite(backend: Backend): void {
 
     describe('after a client that requested the envelope disconnects', () => {
       for (const operation of ALL) {
-        it(`${operation.name} completes`, async (test) => {
+        it(`${operation.name} completes`, async () => {
           const gate = createGate();
-          const running = await start(test, gate.before(operation), source('a'));
+          const running = await start(gate.before(operation), source('a'));
           await disconnectHalfWay(running, operation, gate, undefined);
           await until('the operation is complete', async () =>
             operation.keepsSource
@@ -167,10 +172,10 @@ export function composedSuite(backend: Backend): void {
           ['a fault', () => new Error('The network broke.'), 500],
           ['an unreachable store', () => new StoreError('unavailable', 'The store is unreachable.'), 503],
         ] as const) {
-          it(`${operation.name} keeps the source after ${what}, and completes when repeated`, async (test) => {
+          it(`${operation.name} keeps the source after ${what}, and completes when repeated`, async () => {
             let breaker = createBreaker(0, error);
-            const { port } = await start(test, { put: (path) => breaker.pass(path.startsWith('b/')) }, {});
-            for (const copies of isFullForm || status === 500 ? FILE_COUNTS : [1]) {
+            const { port } = await start({ put: (path) => breaker.pass(path.startsWith('b/')) }, {});
+            for (const copies of status === 500 ? FILE_COUNTS : [1]) {
               breaker = createBreaker(copies, error);
               await plant(port, source('a'));
               breaker.arm();
@@ -186,11 +191,11 @@ export function composedSuite(backend: Backend): void {
           });
         }
 
-        it(`${operation.name} over an existing folder keeps the source after a fault, and completes when repeated`, async (test) => {
+        it(`${operation.name} over an existing folder keeps the source after a fault, and completes when repeated`, async () => {
           const breaker = createBreaker(2, () => new Error('The network broke.'));
           const old = { 'b/0': 'old', 'b/old': 'old', 'b/s/t/3': 'old', 'b/old-folder/x': 'old' };
-          const hooks = { put: (path: string) => breaker.pass(path.startsWith('b/')) };
-          const { port } = await start(test, hooks, { ...source('a'), ...old });
+          const ofTest = { put: (path: string) => breaker.pass(path.startsWith('b/')) };
+          const { port } = await start(ofTest, { ...source('a'), ...old });
           const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
           breaker.arm();
           assertFailure(await sendOperation(port, overwriting), 500, /./);
@@ -202,10 +207,10 @@ export function composedSuite(backend: Backend): void {
       }
 
       for (const operation of MOVES) {
-        it(`${operation.name} loses nothing when a removal fails, and completes when repeated`, async (test) => {
+        it(`${operation.name} loses nothing when a removal fails, and completes when repeated`, async () => {
           let breaker = createBreaker(0, () => new Error('The network broke.'));
-          const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
-          const { port } = await start(test, hooks, {});
+          const ofTest = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
+          const { port } = await start(ofTest, {});
           for (const removals of FILE_COUNTS) {
             breaker = createBreaker(removals, () => new Error('The network broke.'));
             await plant(port, source('a'));
@@ -221,11 +226,11 @@ export function composedSuite(backend: Backend): void {
       }
 
       for (const operation of MOVES) {
-        it(`${operation.name} over an existing folder loses nothing when a removal fails, and completes when repeated`, async (test) => {
+        it(`${operation.name} over an existing folder loses nothing when a removal fails, and completes when repeated`, async () => {
           let breaker = createBreaker(0, () => new Error('The network broke.'));
-          const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
-          const { port } = await start(test, hooks, {});
-          for (const removals of isFullForm ? FILE_COUNTS : [1]) {
+          const ofTest = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
+          const { port } = await start(ofTest, {});
+          for (const removals of [1]) {
             breaker = createBreaker(removals, () => new Error('The network broke.'));
             await plant(port, { ...source('a'), 'b/0': 'old', 'b/old': 'old' });
             const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
@@ -240,9 +245,9 @@ export function composedSuite(backend: Backend): void {
         });
       }
 
-      it('delete completes when repeated after a failure', async (test) => {
+      it('delete completes when repeated after a failure', async () => {
         const breaker = createBreaker(2, () => new Error('The network broke.'));
-        const { port } = await start(test, { remove: () => breaker.pass(true) }, source('a'));
+        const { port } = await start({ remove: () => breaker.pass(true) }, source('a'));
         breaker.arm();
         assertFailure(await sendOperation(port, DELETE), 500, /./);
         breaker.disarm();
@@ -250,32 +255,29 @@ export function composedSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), {});
       });
 
-      it('a move of a file loses nothing when the removal fails, and completes when repeated', async (test) => {
+      it('a move of a file loses nothing when the removal fails, and completes when repeated', async () => {
         const breaker = createBreaker(0, () => new Error('The network broke.'));
-        const hooks = { remove: () => breaker.pass(true) };
-        const withoutMove = (store: Store) => ({ ...composed(store, hooks), move: undefined });
-        const { port } = await startWith(backend, test, withoutMove);
-        await plant(port, { 'a/x': 'text' });
+        const ofTest = { remove: () => breaker.pass(true) };
+        const { port } = await start(ofTest, { 'a/x': 'text' });
         const move = { source: 'a/x', destination: 'b/x', is_folder: false };
         breaker.arm();
         assertFailure(await postJson(port, '/move', move), 500, /./);
         assert.equal((await send(port, '/file/a/x')).body.toString(), 'text');
         breaker.disarm();
         assertSuccess(await postJson(port, '/move', move), MOVE.success);
-        assert.deepEqual(await treeOf(port), emptied(backend, { 'a/': null, 'b/': null, 'b/x': 'text' }, 'a/'));
+        assert.deepEqual(await treeOf(port), { 'a/': null, 'b/': null, 'b/x': 'text' });
       });
     });
 
     describe('over a folder where files and folders have swapped names', () => {
-      const skipped = { skip: backend.lacks['one-kind-per-name'] ?? false };
       for (const operation of TRANSFERS) {
-        it(`${operation.name} replaces them, with any timing of the store`, skipped, async (test) => {
-          for (const ticks of isFullForm ? [0, 1, 5, 20] : [0, 5]) {
+        it(`${operation.name} replaces them, with any timing of the store`, async () => {
+          for (const ticks of [0, 5]) {
             const wait = async () => {
               for (let tick = 0; tick < ticks; tick++) await setImmediate();
             };
             const old = { 'b/0/old/x': 'old', 'b/s': 'old', 'b/1/': null, 'b/empty': 'old' };
-            const { port } = await start(test, { put: wait, remove: wait }, { ...source('a'), ...old });
+            const { port } = await start({ put: wait, remove: wait }, { ...source('a'), ...old });
             const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
             const response = await sendOperation(port, overwriting);
             assert.equal(response.status, 200, `after ${ticks} ticks: ${response.body.toString()}`);
@@ -287,10 +289,9 @@ export function composedSuite(backend: Backend): void {
 
     describe('after an interruption without rollback', () => {
       for (const operation of TRANSFERS) {
-        it(`${operation.name} copies only the missing files when it is repeated`, async (test) => {
+        it(`${operation.name} copies only the missing files when it is repeated`, async () => {
           const puts: string[] = [];
           const { port } = await start(
-            test,
             { put: async (path) => void puts.push(path) },
             { ...source('a'), ...COPIED_SO_FAR },
           );
@@ -302,13 +303,13 @@ export function composedSuite(backend: Backend): void {
       }
     });
 
-    interruptionSuite((test, tree) => start(test, {}, tree), TRANSFERS);
+    interruptionSuite((tree) => start({}, tree), TRANSFERS);
 
     describe('with concurrent changes in the source', () => {
       for (const operation of MOVES) {
-        it(`${operation.name} keeps files that others add or change meanwhile`, async (test) => {
+        it(`${operation.name} keeps files that others add or change meanwhile`, async () => {
           const gate = createGate();
-          const { port } = await start(test, gate.before(operation), source('a'));
+          const { port } = await start(gate.before(operation), source('a'));
           const { response } = begin(port, operation.path, callOf(operation));
           await within('the operation', gate.reached);
           await until('a file is copied', async () => (await send(port, '/file/b/0')).status === 200);
@@ -328,27 +329,24 @@ export function composedSuite(backend: Backend): void {
 }
 
 /** Tests that a repeated operation completes what an interrupted one left, on a service that `start` starts with a tree. */
-export function interruptionSuite(
-  start: (test: TestContext, tree: Tree) => Promise<TestService>,
-  operations: readonly Operation[],
-): void {
+export function interruptionSuite(start: (tree: Tree) => Promise<TestService>, operations: readonly Operation[]): void {
   describe('after an interruption without rollback', () => {
     for (const operation of operations) {
-      it(`${operation.name} completes when repeated after copying some files`, async (test) => {
-        const { port } = await start(test, { ...source('a'), ...COPIED_SO_FAR });
+      it(`${operation.name} completes when repeated after copying some files`, async () => {
+        const { port } = await start({ ...source('a'), ...COPIED_SO_FAR });
         assertSuccess(await sendOperation(port, operation), operation.success);
         assert.deepEqual(await treeOf(port), resultOf(operation));
       });
 
-      it(`${operation.name} completes when repeated after copying all but an empty folder`, async (test) => {
-        const { port } = await start(test, { 'a/x': '1', 'a/z/': null, 'b/x': '1' });
+      it(`${operation.name} completes when repeated after copying all but an empty folder`, async () => {
+        const { port } = await start({ 'a/x': '1', 'a/z/': null, 'b/x': '1' });
         assertSuccess(await sendOperation(port, operation), operation.success);
         const left = operation.keepsSource ? { 'a/': null, 'a/x': '1', 'a/z/': null } : {};
         assert.deepEqual(await treeOf(port), { ...left, 'b/': null, 'b/x': '1', 'b/z/': null });
       });
 
-      it(`${operation.name} returns 409 when the destination has anything but copies`, async (test) => {
-        const { port } = await start(test, {});
+      it(`${operation.name} returns 409 when the destination has anything but copies`, async () => {
+        const { port } = await start({});
         const others: Tree[] = [
           { 'b/0': 'another 0' },
           { ...COPIED_SO_FAR, 'b/other': 'text' },
@@ -371,17 +369,17 @@ export function interruptionSuite(
         ['all but one are removed', ['a/s/nothing']],
       ];
       for (const [what, rest] of states) {
-        it(`${operation.name} completes when repeated after copying all files: ${what}`, async (test) => {
+        it(`${operation.name} completes when repeated after copying all files: ${what}`, async () => {
           const left = Object.fromEntries(Object.entries(source('a')).filter(([path]) => rest.includes(path)));
-          const { port } = await start(test, { ...left, ...source('b') });
+          const { port } = await start({ ...left, ...source('b') });
           assertSuccess(await sendOperation(port, operation), operation.success);
           assert.deepEqual(await treeOf(port), source('b'));
         });
       }
     }
 
-    it('copy returns 409 when it is repeated after its success', async (test) => {
-      const { port } = await start(test, source('a'));
+    it('copy returns 409 when it is repeated after its success', async () => {
+      const { port } = await start(source('a'));
       assertSuccess(await sendOperation(port, COPY), COPY.success);
       assertFailure(await sendOperation(port, COPY), 409, /already/);
     });
@@ -398,7 +396,7 @@ interface Hooks {
 }
 
 /** The store without its own operations on folders, with `hooks` before each file. */
-function composed(store: Store, { put, remove }: Hooks): Store {
+function composed(store: Store, hooks: () => Hooks): Store {
   const { copy } = store;
   return {
     ...store,
@@ -408,12 +406,12 @@ function composed(store: Store, { put, remove }: Hooks): Store {
     copy:
       copy &&
       (async (from, to, options) => {
-        await put?.(to);
+        await hooks().put?.(to);
         return copy(from, to, options);
       }),
     async write(file, body, options) {
       try {
-        await put?.(file);
+        await hooks().put?.(file);
       } catch (error) {
         body.body.destroy();
         throw error;
@@ -421,7 +419,7 @@ function composed(store: Store, { put, remove }: Hooks): Store {
       return store.write(file, body, options);
     },
     async remove(file, options) {
-      await remove?.(file);
+      await hooks().remove?.(file);
       return store.remove(file, options);
     },
   };

@@ -1,50 +1,28 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { after, before, describe, it } from 'node:test';
-import type { Store } from '../../../src/model/store.ts';
-import type { Backend, Trait } from '../../contract/backend.ts';
-import { assertFailure, begin, escapePath, followLocation, type HttpResponse, plant, send, upload } from '../client.ts';
-import { type ServiceOptions, startService, type TestService } from '../service.ts';
+import { describe, it } from 'node:test';
+import { memory } from '../../contract/backend.ts';
+import { assertFailure, begin, plant, send, upload } from '../client.ts';
+import { served } from '../service.ts';
 
-/** `GET` and `HEAD /file/{path}`, on any store. */
-export function fetchSuite(backend: Backend): void {
-  describe(`Fetch: ${backend.name}`, () => {
-    describe('returns the file', () => fileTests(backend));
-    describe('ranges and preconditions', () => honoursRangesAndConditions(backend));
-    describe('redirects at 6 MB', () => redirects(backend));
-    describe('returns 404 for other names', () => findsOnlyNamed(backend));
+/** `GET` and `HEAD /file/{path}`. */
+export function fetchSuite(): void {
+  describe('Fetch', () => {
+    describe('returns the file', fileTests);
+    describe('ranges and preconditions', honoursRangesAndConditions);
+    describe('the limit of 6 MB', limitTests);
+    describe('returns 404 for other names', findsOnlyNamed);
   });
 }
 
-interface Served {
-  readonly store: Store;
-  readonly port: number;
-  readonly hasDownloadUrls: boolean;
-  get(path: string, headers?: Record<string, string>): Promise<HttpResponse>;
-  head(path: string, headers?: Record<string, string>): Promise<HttpResponse>;
-}
-
-/** One service for all tests of a `describe`. */
-function serve(backend: Backend, tree: Record<string, string | null>, options?: ServiceOptions): Served {
-  let service: TestService;
-  before(async () => {
-    service = await startService(backend, options);
-    await plant(service.port, tree);
-  });
-  after(() => service.stop());
+function serve(tree: Record<string, string | null> = {}) {
+  const service = served(memory, {}, ({ port }) => plant(port, tree));
   return {
-    get port() {
-      return service.port;
-    },
-    get store() {
-      return service.store;
-    },
-    get hasDownloadUrls() {
-      return service.hasDownloadUrls;
-    },
-    get: (path, headers) => send(service.port, path, { headers }),
-    head: (path, headers) => send(service.port, path, { method: 'HEAD', headers }),
+    upload: (path: string, content: Buffer | string) => upload(service.port, path, content),
+    begin: (path: string) => begin(service.port, path),
+    get: (path: string, headers: Record<string, string> = {}) => send(service.port, path, { headers }),
+    head: (path: string, headers: Record<string, string> = {}) => send(service.port, path, { method: 'HEAD', headers }),
   };
 }
 
@@ -54,12 +32,10 @@ function ownHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return rest;
 }
 
-const unless = (backend: Backend, trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
-
 const DIGITS = '0123456789';
 
-function fileTests(backend: Backend): void {
-  const service = serve(backend, { 'a b/é.txt': DIGITS, empty: '', 'page.html': '<p>x</p>', noext: 'x' });
+function fileTests(): void {
+  const service = serve({ 'a b/é.txt': DIGITS, empty: '', 'page.html': '<p>x</p>', noext: 'x' });
   const PATH = '/file/a%20b/%C3%A9.txt';
 
   it('returns 200 with every byte, Content-Type, Content-Length, ETag and Accept-Ranges', async () => {
@@ -75,7 +51,7 @@ function fileTests(backend: Backend): void {
     assert.match(String(headers['x-request-id']), /^[\w.:-]+$/);
   });
 
-  it('returns Last-Modified in whole seconds', unless(backend, 'modification-times'), async () => {
+  it('returns Last-Modified in whole seconds', async () => {
     const { headers } = await service.get(PATH);
     const time = Date.parse(String(headers['last-modified']));
     assert.equal(new Date(time).toUTCString(), headers['last-modified']);
@@ -105,37 +81,19 @@ function fileTests(backend: Backend): void {
     }
   });
 
-  it(
-    'returns the old version of a file that is replaced during the download',
-    unless(backend, 'replacements'),
-    async () => {
-      const old = randomBytes(6_000_000);
-      const { headers } = await upload(service.port, 'replaced.bin', old);
-      const response = await begin(service.port, '/file/replaced.bin').response;
-      await upload(service.port, 'replaced.bin', 'new');
-      assert.ok(Buffer.concat(await response.toArray()).equals(old));
-      assert.equal(response.headers.etag, headers.etag);
-      assert.equal((await service.get('/file/replaced.bin')).body.toString(), 'new');
-    },
-  );
+  it('returns the old version of a file that is replaced during the download', async () => {
+    const old = randomBytes(6_000_000);
+    const { headers } = await service.upload('replaced.bin', old);
+    const response = await service.begin('/file/replaced.bin').response;
+    await service.upload('replaced.bin', 'new');
+    assert.ok(Buffer.concat(await response.toArray()).equals(old));
+    assert.equal(response.headers.etag, headers.etag);
+    assert.equal((await service.get('/file/replaced.bin')).body.toString(), 'new');
+  });
 }
 
-/**
- * Parses the file name in an attachment's header (RFC 6266, section 4.1; RFC 8187, section 3.2.1). Fails if there is
- * none.
- */
-function nameIn(header: string | undefined): string {
-  const match =
-    /^attachment; filename="((?:[^"\\]|\\["\\])*)"; filename\*=UTF-8''((?:[\w!#$&+.^`|~-]|%[\dA-F]{2})+)$/.exec(
-      header ?? '',
-    );
-  if (!match) assert.fail(`No attachment: ${header}`);
-  assert.match(String(match[1]), /^[\x20-\x7e]*$/);
-  return decodeURIComponent(String(match[2]));
-}
-
-function honoursRangesAndConditions(backend: Backend): void {
-  const service = serve(backend, { 'digits.txt': DIGITS, empty: '' });
+function honoursRangesAndConditions(): void {
+  const service = serve({ 'digits.txt': DIGITS, empty: '' });
   const PATH = '/file/digits.txt';
 
   it('returns 206 with the range, and 416 with the size for a range after the end', async () => {
@@ -183,7 +141,7 @@ function honoursRangesAndConditions(backend: Backend): void {
     }
   });
 
-  it('evaluates modification times, alone and with a range', unless(backend, 'modification-times'), async () => {
+  it('evaluates modification times, alone and with a range', async () => {
     const modified = String((await service.get(PATH)).headers['last-modified']);
     const [earlier, later] = [-1, 1].map((hours) => new Date(Date.parse(modified) + hours * 3_600_000).toUTCString());
     const ofNow: readonly (readonly [number, Record<string, string>])[] = [
@@ -196,7 +154,7 @@ function honoursRangesAndConditions(backend: Backend): void {
       [304, { 'if-modified-since': String(later) }],
       [412, { 'if-unmodified-since': String(earlier) }],
       [200, { 'if-range': String(earlier), range: 'bytes=0-1' }],
-      ...(backend.lacks['past-times'] ? [] : ofNow),
+      ...ofNow,
     ] as const) {
       assert.equal((await service.get(PATH, headers)).status, status, JSON.stringify(headers));
     }
@@ -213,92 +171,29 @@ function honoursRangesAndConditions(backend: Backend): void {
 }
 
 const LIMIT = 6 * 1024 * 1024;
-const LARGE = 'large folder/50% é"#?.txt';
 
-function redirects(backend: Backend): void {
-  const bytes = randomBytes(LIMIT);
-  const service = serve(backend, {});
-  before(async () => {
-    await upload(service.port, 'below.bin', bytes.subarray(1));
-    await upload(service.port, LARGE, bytes);
-  });
-  const PATH = `/file/${escapePath(LARGE)}`;
+/** A store without download URLs sends smaller files only. tests/http/stores/wire.ts tests the redirects of other stores. */
+function limitTests(): void {
+  const service = serve();
 
-  it('returns a file of 6,291,455 bytes directly', async () => {
-    assert.equal(bytes.length - 1, 6_291_455);
+  it('returns a file of 6,291,455 bytes, and 413 for a larger one', async () => {
+    const bytes = randomBytes(LIMIT);
+    await service.upload('below.bin', bytes.subarray(1));
     const { status, headers, body } = await service.get('/file/below.bin');
     assert.deepEqual([status, headers['content-length']], [200, '6291455']);
     assert.ok(body.equals(bytes.subarray(1)));
     assert.equal((await service.head('/file/below.bin')).headers['content-length'], '6291455');
-  });
-
-  for (const method of ['GET', 'HEAD']) {
-    it(`${method}: returns 302 with no-store for 6,291,456 bytes, or 413 without download URLs`, async () => {
-      for (const [name, value] of [
-        ['accept', '*/*'],
-        ['range', 'bytes=0-9'],
-        ['if-none-match', '*'],
-        ['if-match', '"other"'],
-      ] as const) {
-        const response = await send(service.port, PATH, { method, headers: { [name]: value } });
-        if (service.hasDownloadUrls) {
-          assert.equal(response.status, 302);
-          assert.equal(response.headers['cache-control'], 'no-store');
-          assert.ok(response.headers.location);
-          assert.equal(response.body.length, 0);
-        } else {
-          assert.equal(response.status, 413);
-          if (method === 'GET') assertFailure(response, 413, /6291456 bytes.*6 MB/);
-        }
-      }
-    });
-  }
-
-  it('redirects requests with an unsatisfiable range too', async () => {
-    for (const range of ['bytes=99999999-', 'bytes=-0']) {
-      assert.equal((await service.get(PATH, { range })).status, service.hasDownloadUrls ? 302 : 413);
+    await service.upload('large.bin', bytes);
+    const requests: readonly Record<string, string>[] = [{}, { range: 'bytes=-0' }, { 'if-none-match': '*' }];
+    for (const more of requests) {
+      assertFailure(await service.get('/file/large.bin', more), 413, /6291456 bytes.*6 MB/);
+      assert.equal((await service.head('/file/large.bin', more)).status, 413);
     }
-  });
-
-  it('Location returns the same bytes and ranges', async (test) => {
-    if (!service.hasDownloadUrls) return test.skip('large files have no download URLs');
-    const lasting = (await service.get(PATH)).headers.location ?? '';
-    const follow = async (headers?: Record<string, string>) => {
-      const location = backend.lacks['lasting-urls'] ? (await service.get(PATH)).headers.location : lasting;
-      return followLocation(service.port, PATH, location ?? '', headers);
-    };
-    const whole = await follow();
-    assert.equal(whole.status, 200);
-    assert.ok(whole.body.equals(bytes));
-    const part = await follow({ range: 'bytes=6291450-' });
-    assert.deepEqual([part.status, part.headers['content-range']], [206, 'bytes 6291450-6291455/6291456']);
-    assert.ok(part.body.equals(bytes.subarray(6_291_450)));
-  });
-
-  it('Location of a HEAD request answers HEAD with the headers of the file', async (test) => {
-    if (!service.hasDownloadUrls) return test.skip('large files have no download URLs');
-    const location = (await service.head(PATH)).headers.location ?? '';
-    const { port, pathname, search, host } = new URL(location, `http://127.0.0.1:${service.port}${PATH}`);
-    const response = await send(Number(port), pathname + search, { method: 'HEAD', headers: { host } });
-    assert.deepEqual([response.status, response.headers['content-length'], response.body.length], [200, '6291456', 0]);
-  });
-
-  it('keeps ?download=1 in the redirect', async (test) => {
-    if (!service.hasDownloadUrls) return test.skip('large files have no download URLs');
-    const path = `${PATH}?download=1`;
-    const location = (await service.get(path)).headers.location ?? '';
-    const { status, headers } = await followLocation(service.port, path, location, { range: 'bytes=0-0' });
-    assert.equal(status, 206);
-    if (backend.lacks['urls-of-downloads']) return test.skip(backend.lacks['urls-of-downloads']);
-    assert.equal(nameIn(headers['content-disposition']), LARGE.split('/').at(-1));
-    const plain = (await service.get(PATH)).headers.location ?? '';
-    const shown = await followLocation(service.port, PATH, plain, { range: 'bytes=0-0' });
-    assert.doesNotMatch(shown.headers['content-disposition'] ?? 'inline', /attachment/);
   });
 }
 
-function findsOnlyNamed(backend: Backend): void {
-  const service = serve(backend, { 'secret.txt': 'the secret', 'folder/inner.txt': 'inner', 'empty folder/': null });
+function findsOnlyNamed(): void {
+  const service = serve({ 'secret.txt': 'the secret', 'folder/inner.txt': 'inner', 'empty folder/': null });
 
   for (const path of [
     'missing',

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import type { Backend } from '../../contract/backend.ts';
+import { memory } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { assertFailure, assertSuccess, namesIn, plant, postJson, send, treeOf, upload } from '../client.ts';
-import { serveEmptyStore } from '../empty-service.ts';
+import { servedEmpty } from '../service.ts';
 import { maxPathBytesOf, segmentsOf } from '../wrong-paths.ts';
 
-/** Tests that stores keep names unchanged. `protocol/names.test.ts` tests each endpoint with each name. */
-export function namesSuite(backend: Backend): void {
-  describe(`Names over HTTP: ${backend.name}`, () => {
-    const service = serveEmptyStore(backend);
+/** Tests that names stay unchanged. `protocol/names.test.ts` tests each endpoint with each name. */
+export function namesSuite(): void {
+  describe('Names over HTTP', () => {
+    const service = servedEmpty(memory);
     let port: number;
 
     beforeEach(() => {

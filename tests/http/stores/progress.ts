@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { Backend } from '../../contract/backend.ts';
 import { plant, treeOf } from '../client.ts';
-import { serveEmptyStore } from '../empty-service.ts';
 import {
   ALL,
   BYTES,
@@ -16,11 +15,12 @@ import {
   source,
   TRANSFERS,
 } from '../folder-operations.ts';
+import { servedEmpty } from '../service.ts';
 
 /** Tests operations on whole folders: progress, cancellation, interruption and repetition. */
 export function progressSuite(backend: Backend): void {
   describe(`Progress of folder operations over HTTP: ${backend.name}`, () => {
-    const service = serveEmptyStore(backend);
+    const service = servedEmpty(backend);
     let port: number;
 
     beforeEach(() => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { until } from '../../../testing/until.ts';
-import type { Backend, Trait } from '../../contract/backend.ts';
+import { memory } from '../../contract/backend.ts';
 import { assertFailure, beginUpload, escapePath, jsonOf, listed, plant, send, treeOf } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { served } from '../service.ts';
 
 const MAX_UPLOAD_SIZE = 3_000_000;
 
@@ -13,14 +13,10 @@ type Headers = Readonly<Record<string, string>>;
 /** A body with its length, and one in chunks without it. */
 const FRAMINGS: readonly Headers[] = [{}, { 'transfer-encoding': 'chunked' }];
 
-/** `PUT /file/…` and `DELETE /file/…`, on any store. */
-export function putSuite(backend: Backend): void {
-  describe(`PUT: ${backend.name}`, () => {
-    let service: TestService;
-    before(async () => {
-      service = await startService(backend, { maxUploadSize: MAX_UPLOAD_SIZE });
-    });
-    after(() => service.stop());
+/** `PUT /file/…` and `DELETE /file/…`. */
+export function putSuite(): void {
+  describe('PUT', () => {
+    const service = served(memory, { maxUploadSize: MAX_UPLOAD_SIZE });
 
     const put = (path: string, body: Buffer | string, headers: Headers = {}) =>
       send(service.port, `/file/${escapePath(path)}`, { method: 'PUT', body, headers });
@@ -50,34 +46,30 @@ export function putSuite(backend: Backend): void {
       }
     });
 
-    it('takes the media type and the modification time from the headers', unless(backend, 'kept-times'), async () => {
+    it('takes the media type and the modification time from the headers', async () => {
       const time = 1_405_659_692;
       const response = await put('headers/a', 'a', { 'content-type': 'text/x-notes', 'x-oc-mtime': String(time) });
       assert.equal(response.headers['x-oc-mtime'], 'accepted');
       const { headers } = await get('headers/a');
       assert.equal(headers['last-modified'], new Date(time * 1000).toUTCString());
-      if (!backend.lacks['stored-types']) assert.match(String(headers['content-type']), /^text\/x-notes/);
+      assert.match(String(headers['content-type']), /^text\/x-notes/);
     });
 
-    it(
-      'responds 201 for a new file, and 200 for one that replaced another',
-      unless(backend, 'replacements'),
-      async () => {
-        assert.equal((await put('status/a', 'first', { 'if-none-match': '*' })).status, 201);
-        assert.equal((await put('status/a', 'second')).status, 200);
-        assertFailure(await put('status/a', 'third', { 'if-none-match': '*' }), 412, /status\/a/);
-        assert.deepEqual(await tree('status/'), { 'status/a': 'second' });
-      },
-    );
+    it('responds 201 for a new file, and 200 for one that replaced another', async () => {
+      assert.equal((await put('status/a', 'first', { 'if-none-match': '*' })).status, 201);
+      assert.equal((await put('status/a', 'second')).status, 200);
+      assertFailure(await put('status/a', 'third', { 'if-none-match': '*' }), 412, /status\/a/);
+      assert.deepEqual(await tree('status/'), { 'status/a': 'second' });
+    });
 
-    it('replaces only the matching version', unless(backend, 'replacements'), async () => {
+    it('replaces only the matching version', async () => {
       const etag = String((await put('match/a', 'first')).headers.etag);
       assert.equal((await put('match/a', 'second', { 'if-match': etag })).status, 200);
       assertFailure(await put('match/a', 'third', { 'if-match': etag }), 412, /match\/a/);
       assert.deepEqual(await tree('match/'), { 'match/a': 'second' });
     });
 
-    it('evaluates lists, weak ETags and any ETag', unless(backend, 'replacements'), async () => {
+    it('evaluates lists, weak ETags and any ETag', async () => {
       let etag = String((await put('lists/a', 'first', { 'if-none-match': '"x", W/"y"' })).headers.etag);
       for (const condition of [
         (present: string): Headers => ({ 'if-match': `"x", ${present}` }),
@@ -165,7 +157,7 @@ export function putSuite(backend: Backend): void {
       assert.deepEqual(await tree('interrupted/'), { 'interrupted/kept': 'old' });
     });
 
-    it('deletes a file, only if it has the ETag of If-Match', unless(backend, 'replacements'), async () => {
+    it('deletes a file, only if it has the ETag of If-Match', async () => {
       await plant(service.port, { 'delete/a': 'a', 'delete/b': 'b' });
       const remove = (path: string, headers: Headers = {}) =>
         send(service.port, `/file/${path}`, { method: 'DELETE', headers });
@@ -182,8 +174,3 @@ export function putSuite(backend: Backend): void {
     });
   });
 }
-
-/** The options of a test that needs these traits. */
-const unless = (backend: Backend, ...traits: readonly Trait[]) => ({
-  skip: traits.map((trait) => backend.lacks[trait]).find((reason) => reason !== undefined) ?? false,
-});

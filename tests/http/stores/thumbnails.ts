@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Backend } from '../../contract/backend.ts';
+import { describe, it } from 'node:test';
+import { memory } from '../../contract/backend.ts';
 import { assertThumbnail, BLUE, type Colour, GREEN, plain, quarters, RED, YELLOW } from '../../thumbnails/images.ts';
 import { assertFailure, send, upload } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { served } from '../service.ts';
 
-/** Tests `GET /thumb/{path}` on any store. `tests/thumbnails` tests the images. */
-export function thumbnailsSuite(backend: Backend): void {
-  describe(`Thumbnails: ${backend.name}`, () => {
-    let service: TestService;
-    before(async () => {
-      service = await startService(backend);
-      await upload(service.port, 'a b/quarters.png', await quarters().png().toBuffer());
+/** Tests `GET /thumb/{path}`. `tests/thumbnails` tests the images. */
+export function thumbnailsSuite(): void {
+  describe('Thumbnails', () => {
+    const service = served(memory, {}, async ({ port }) => {
+      await upload(port, 'a b/quarters.png', await quarters().png().toBuffer());
     });
-    after(() => service.stop());
 
     const get = (path: string, headers?: Record<string, string>, method = 'GET') =>
       send(service.port, `/thumb/${path}`, { method, headers });
@@ -62,9 +59,7 @@ export function thumbnailsSuite(backend: Backend): void {
       const replaceWith = async (colour: Colour) =>
         upload(service.port, 'changing.png', await plain(colour, 400, 400).png().toBuffer());
 
-      it('returns another ETag and thumbnail for a replaced image', {
-        skip: backend.lacks.replacements ?? false,
-      }, async () => {
+      it('returns another ETag and thumbnail for a replaced image', async () => {
         await replaceWith(RED);
         const first = await get('changing.png');
         await assertThumbnail(first.body, [160, 160, RED]);
@@ -75,7 +70,7 @@ export function thumbnailsSuite(backend: Backend): void {
         await assertThumbnail(second.body, [160, 160, BLUE]);
       });
 
-      it('returns 404 after the removal of the image', { skip: backend.lacks.management ?? false }, async () => {
+      it('returns 404 after the removal of the image', async () => {
         await replaceWith(GREEN);
         assert.equal((await get('changing.png')).status, 200);
         await send(service.port, '/delete/changing.png', { method: 'DELETE' });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
+import type { Backend } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
-import { isFullForm } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -15,7 +14,7 @@ import {
   treeOf,
   upload,
 } from '../client.ts';
-import { serveEmptyStore } from '../empty-service.ts';
+import { servedEmpty } from '../service.ts';
 import { maxPathBytesOf, segmentsOf } from '../wrong-paths.ts';
 import { NEIGHBOURS } from './folders.ts';
 
@@ -26,18 +25,14 @@ const OPERATIONS = [
 
 /** Tests copies and moves of files and folders. */
 export function transferSuite(backend: Backend): void {
-  // The parts that do not depend on the store are tested once in `npm test`.
-  const isFirst = isFullForm || backend.name === 'disk';
   for (const { path, done, keepsSource } of OPERATIONS) {
     describe(`${path} over HTTP: ${backend.name}`, () => {
-      const service = serveEmptyStore(backend);
+      const service = servedEmpty(backend);
       let port: number;
 
       beforeEach(() => {
         ({ port } = service);
       });
-
-      const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
       const file = (source: unknown, destination: unknown, rest: Record<string, unknown> = {}): Promise<HttpResponse> =>
         postJson(port, path, { source, destination, is_folder: false, ...rest });
       const folder = (
@@ -55,7 +50,7 @@ export function transferSuite(backend: Backend): void {
           assertSuccess(await file('/f/b', '/c'), done);
           const copies = { c: '2', 'g/': null, 'g/h/': null, 'g/h/a': '1' };
           const tree = { ...left({ a: '1' }), 'f/': null, ...left({ 'f/b': '2' }), ...copies };
-          assert.deepEqual(await treeOf(port), keepsSource ? tree : emptied(backend, tree, 'f/'));
+          assert.deepEqual(await treeOf(port), keepsSource ? tree : tree);
         });
 
         it('keeps every byte', async () => {
@@ -65,7 +60,7 @@ export function transferSuite(backend: Backend): void {
           assertSameBytes((await send(port, '/file/f/b.bin')).body, bytes);
         });
 
-        it('keeps the media type', unless('stored-types'), async () => {
+        it('keeps the media type', async () => {
           await postForm(port, [{ name: 'file', filename: 'a.txt', type: 'image/x-own', value: 'x' }]);
           assertSuccess(await file('a.txt', 'b.json'), done);
           assert.equal((await send(port, '/file/b.json')).headers['content-type'], 'image/x-own');
@@ -80,14 +75,12 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), tree);
         });
 
-        if (isFirst) {
-          it('returns 404 for a missing source with an existing destination', async () => {
-            await plant(port, { a: '1' });
-            for (const overwrite of [false, true])
-              assertFailure(await file('missing', 'a', { overwrite }), 404, /"missing"/);
-            assert.deepEqual(await treeOf(port), { a: '1' });
-          });
-        }
+        it('returns 404 for a missing source with an existing destination', async () => {
+          await plant(port, { a: '1' });
+          for (const overwrite of [false, true])
+            assertFailure(await file('missing', 'a', { overwrite }), 404, /"missing"/);
+          assert.deepEqual(await treeOf(port), { a: '1' });
+        });
 
         it('returns 409 when the destination exists, and replaces it only with "overwrite": true', async () => {
           await plant(port, { a: '1', 'f/b': '2' });
@@ -100,30 +93,24 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), 'f/': null, 'f/b': '1' });
         });
 
-        if (isFirst) {
-          it('accepts "overwrite": true without a destination', async () => {
-            await plant(port, { a: '1' });
-            assertSuccess(await file('a', 'b', { overwrite: true }), done);
-            assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), b: '1' });
-          });
-        }
+        it('accepts "overwrite": true without a destination', async () => {
+          await plant(port, { a: '1' });
+          assertSuccess(await file('a', 'b', { overwrite: true }), done);
+          assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), b: '1' });
+        });
 
-        it(
-          'returns 409 for the name of a folder and a path through a file, with and without overwrite',
-          unless('one-kind-per-name'),
-          async () => {
-            const tree = { a: '1', b: '2', 'empty/': null, 'f/': null, 'f/c': '3' };
-            await plant(port, tree);
-            for (const destination of ['empty', 'f', 'b/a', 'b/c/d', 'a/a', 'f/c/a']) {
-              for (const overwrite of [false, true]) {
-                const response = await file('a', destination, { overwrite });
-                assert.equal(response.status, 409, `${destination}: ${response.body.toString()}`);
-                assertFailure(response, 409, /is not a (file|folder)/);
-              }
+        it('returns 409 for the name of a folder and a path through a file, with and without overwrite', async () => {
+          const tree = { a: '1', b: '2', 'empty/': null, 'f/': null, 'f/c': '3' };
+          await plant(port, tree);
+          for (const destination of ['empty', 'f', 'b/a', 'b/c/d', 'a/a', 'f/c/a']) {
+            for (const overwrite of [false, true]) {
+              const response = await file('a', destination, { overwrite });
+              assert.equal(response.status, 409, `${destination}: ${response.body.toString()}`);
+              assertFailure(response, 409, /is not a (file|folder)/);
             }
-            assert.deepEqual(await treeOf(port), tree);
-          },
-        );
+          }
+          assert.deepEqual(await treeOf(port), tree);
+        });
 
         it('changes no neighbours', async () => {
           const neighbours = { ...NEIGHBOURS, 'b.txt': '5', 'bb/': null, 'bb/x': '6' };
@@ -150,19 +137,17 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...left(tree('a')), 'g/': null, 'g/h/': null, ...tree('g/h/b') });
         });
 
-        if (isFirst) {
-          it('accepts each path with or without slashes at both ends', async () => {
-            for (const [source, destination] of [
-              ['a/', 'b'],
-              ['/b', '/c/'],
-              ['/c/', 'd/'],
-            ]) {
-              await plant(port, { 'a/x': '1' });
-              assertSuccess(await folder(source, destination), done);
-            }
-            assert.deepEqual(await treeOf(port, 'd'), { 'd/x': '1' });
-          });
-        }
+        it('accepts each path with or without slashes at both ends', async () => {
+          for (const [source, destination] of [
+            ['a/', 'b'],
+            ['/b', '/c/'],
+            ['/c/', 'd/'],
+          ]) {
+            await plant(port, { 'a/x': '1' });
+            assertSuccess(await folder(source, destination), done);
+          }
+          assert.deepEqual(await treeOf(port, 'd'), { 'd/x': '1' });
+        });
 
         it('transfers an empty folder', async () => {
           await plant(port, { 'a/': null });
@@ -233,44 +218,39 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...sources, 'b/': null, 'd/': null, 'd/x': '1' });
         });
 
-        it('replaces a file with a folder, and a folder with a file', unless('one-kind-per-name'), async () => {
+        it('replaces a file with a folder, and a folder with a file', async () => {
           await plant(port, { 'a/x': '1', 'a/y/z': '2', 'b/x/z': 'old', 'b/y': 'old' });
           assertSuccess(await folder('a', 'b', { overwrite: true }), done);
           assert.deepEqual(await treeOf(port, 'b'), { 'b/x': '1', 'b/y/': null, 'b/y/z': '2' });
         });
 
-        it(
-          'returns 409 for the name of a file and a path through a file, with and without overwrite',
-          unless('one-kind-per-name'),
-          async () => {
-            // The source has files, folders, or nothing, so that different requests find the conflict.
-            const present = {
-              'a/': null,
-              'a/x': '1',
-              b: '2',
-              'empty/': null,
-              'f/': null,
-              'f/c': '3',
-              'n/': null,
-              'n/empty/': null,
-              'n/s/': null,
-              'n/s/y': '4',
-            };
-            await plant(port, present);
-            for (const source of ['a', 'n', 'empty']) {
-              const destinations =
-                source === 'a' || isFullForm ? ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d'] : ['b', 'f/c/d'];
-              for (const destination of destinations) {
-                for (const overwrite of [false, true]) {
-                  const response = await folder(source, destination, { overwrite });
-                  assert.equal(response.status, 409, `${source} to ${destination}: ${response.body.toString()}`);
-                  assertFailure(response, 409, /"(b|f\/c)" is not a folder/);
-                }
+        it('returns 409 for the name of a file and a path through a file, with and without overwrite', async () => {
+          // The source has files, folders, or nothing, so that different requests find the conflict.
+          const present = {
+            'a/': null,
+            'a/x': '1',
+            b: '2',
+            'empty/': null,
+            'f/': null,
+            'f/c': '3',
+            'n/': null,
+            'n/empty/': null,
+            'n/s/': null,
+            'n/s/y': '4',
+          };
+          await plant(port, present);
+          for (const source of ['a', 'n', 'empty']) {
+            const destinations = source === 'a' ? ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d'] : ['b', 'f/c/d'];
+            for (const destination of destinations) {
+              for (const overwrite of [false, true]) {
+                const response = await folder(source, destination, { overwrite });
+                assert.equal(response.status, 409, `${source} to ${destination}: ${response.body.toString()}`);
+                assertFailure(response, 409, /"(b|f\/c)" is not a folder/);
               }
             }
-            assert.deepEqual(await treeOf(port), present);
-          },
-        );
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
 
         it('accepts a destination with the same name prefix: ab is not below a', async () => {
           await plant(port, { 'a/x': '1' });
@@ -309,18 +289,16 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), before);
         });
 
-        if (isFirst) {
-          it('measures path lengths in UTF-8 bytes', async () => {
-            const name = 'x'.repeat(60);
-            const limit = await maxPathBytesOf(port);
-            await plant(port, { [`${name}/${segmentsOf(limit - 74)}`]: '1' });
-            const before = await treeOf(port);
-            assertFailure(await folder(name, '日'.repeat(30)), 400, new RegExp(`The maximum is ${limit}`));
-            assert.deepEqual(await treeOf(port), before);
-          });
-        }
+        it('measures path lengths in UTF-8 bytes', async () => {
+          const name = 'x'.repeat(60);
+          const limit = await maxPathBytesOf(port);
+          await plant(port, { [`${name}/${segmentsOf(limit - 74)}`]: '1' });
+          const before = await treeOf(port);
+          assertFailure(await folder(name, '日'.repeat(30)), 400, new RegExp(`The maximum is ${limit}`));
+          assert.deepEqual(await treeOf(port), before);
+        });
 
-        it('keeps the media types of the files', unless('stored-types'), async () => {
+        it('keeps the media types of the files', async () => {
           const parts = [
             { name: 'prefix', value: 'a' },
             { name: 'file', filename: 'x.txt', type: 'image/x-own', value: 'x' },
@@ -328,7 +306,6 @@ export function transferSuite(backend: Backend): void {
           await postForm(port, parts);
           assertSuccess(await folder('a', 'b'), done);
           assert.equal((await send(port, '/file/b/x.txt')).headers['content-type'], 'image/x-own');
-          if (backend.lacks['types-in-listings']) return;
           const { entries } = jsonOf(await send(port, '/b')) as { entries: { contentType: string }[] };
           assert.deepEqual(
             entries.map(({ contentType }) => contentType),

@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { newKeptId } from '../../../src/model/kept-ids.ts';
-import type { Backend } from '../../contract/backend.ts';
-import { IN_FULL_FORM_ONLY } from '../../full-forms.ts';
-import {
-  assertFailure,
-  assertSuccess,
-  escapePath,
-  followLocation,
-  jsonOf,
-  plant,
-  postJson,
-  send,
-  treeOf,
-  upload,
-} from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { memory } from '../../contract/backend.ts';
+import { assertFailure, assertSuccess, escapePath, jsonOf, plant, postJson, send, treeOf, upload } from '../client.ts';
+import { servedEmpty } from '../service.ts';
 
 interface Version {
   readonly id: string;
@@ -27,34 +15,12 @@ interface Version {
 
 const RESTORED = { message: 'Version restored successfully' };
 
-/** The tests that show what a store can affect. */
-const REPRESENTATIVE: readonly string[] = [
-  'keeps the contents that uploads, copies, moves and renames replace',
-  'fetches a version with ranges and conditions',
-  'redirects to a signed URL for a large version',
-  'restores a version, and keeps the content that it replaces',
-  'deletes the versions of a file, and nothing else',
-];
-
-/** Tests the earlier contents of files. Without `hasAll`, `npm test` runs only representative tests. */
-export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
-  describe(`Versions over HTTP: ${backend.name}`, () => {
-    let service: TestService;
+/** Tests the earlier contents of files. */
+export function versionsSuite(): void {
+  describe('Versions over HTTP', () => {
+    const service = servedEmpty(memory);
     let port: number;
-
-    beforeEach(async () => {
-      service = await startService(backend);
-      ({ port } = service);
-    });
-    afterEach(() => service.stop());
-
-    /** Defines a test that is skipped on stores without versions. */
-    const test = (title: string, run: () => Promise<void>) => {
-      it(title, !hasAll && !REPRESENTATIVE.includes(title) ? IN_FULL_FORM_ONLY : {}, async (context: TestContext) => {
-        if (service.store.listVersions) await run();
-        else context.skip('the store keeps no versions');
-      });
-    };
+    before(() => ({ port } = service));
 
     const versionsOf = async (path: string, query = ''): Promise<readonly Version[]> => {
       const response = await send(port, `/-/versions/${escapePath(path)}${query}`);
@@ -73,16 +39,11 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       for (const text of texts) await upload(port, path, text);
     };
 
-    test('deletes the versions of a file, and nothing else', async () => {
+    it('deletes the versions of a file, and nothing else', async () => {
       await writeAll('d/f.txt', ['one', 'two', 'three']);
       await writeAll('d/f.txt.old', ['one', 'two']);
       const id = await newest('d/f.txt');
       const remove = () => send(port, '/-/versions/d/f.txt', { method: 'DELETE' });
-      if (!service.store.purgeVersions) {
-        assertFailure(await remove(), 501, 'The store can\'t delete versions of the file "d/f.txt".');
-        assert.equal((await versionsOf('d/f.txt')).length, 2);
-        return;
-      }
       assertSuccess(await remove(), { message: 'Versions deleted successfully' });
       assert.deepEqual(await versionsOf('d/f.txt'), []);
       assert.equal((await send(port, `/file/d/f.txt?version=${id}`)).status, 404);
@@ -98,7 +59,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assertFailure(await send(port, '/-/versions/d/', { method: 'DELETE' }), 400, /d\//);
     });
 
-    test('keeps the contents that uploads, copies, moves and renames replace', async () => {
+    it('keeps the contents that uploads, copies, moves and renames replace', async () => {
       await writeAll('ä/f.txt', ['one', 'two', 'three']);
       assert.deepEqual(await textsOf('ä/f.txt'), ['two', 'one']);
       await plant(port, { a: 'a', b: 'b', 'ä/c': 'c' });
@@ -113,7 +74,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assert.ok(Math.abs(Date.parse(version.replacedAt) - Date.now()) < 60_000);
     });
 
-    test('keeps the contents of files that are replaced at once', async () => {
+    it('keeps the contents of files that are replaced at once', async () => {
       const names = Array.from({ length: 12 }, (_, index) => `f/${index}`);
       const treeWith = (text: string) => Object.fromEntries(names.map((name) => [name, `${text} ${name}`]));
       await plant(port, treeWith('old'));
@@ -122,7 +83,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       for (const name of names) assert.deepEqual(await textsOf(name), [`old ${name}`]);
     });
 
-    test('lists in pages', async () => {
+    it('lists in pages', async () => {
       await writeAll('a', ['1', '2', '3', '4']);
       const all = await versionsOf('a');
       const first = jsonOf(await send(port, '/-/versions/a?limit=2')) as { versions: Version[]; cursor: string };
@@ -135,7 +96,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assertFailure(await send(port, '/-/versions/'), 400, /is empty/);
     });
 
-    test('fetches a version with ranges and conditions', async () => {
+    it('fetches a version with ranges and conditions', async () => {
       await writeAll('a.txt', ['0123456789', 'new']);
       const path = `/file/a.txt?version=${await newest('a.txt')}`;
       const whole = await send(port, path);
@@ -160,7 +121,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assert.deepEqual((await send(port, path)).body, whole.body);
     });
 
-    test('returns 404 for unknown versions, and 400 for ids that no store can issue', async () => {
+    it('returns 404 for unknown versions, and 400 for ids that no store can issue', async () => {
       await writeAll('a', ['1', '2']);
       await plant(port, { b: '1' });
       const id = await newest('a');
@@ -181,7 +142,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assertFailure(await postJson(port, '/-/versions/a', {}), 400, 'The body lacks "version".');
     });
 
-    test('restores a version, and keeps the content that it replaces', async () => {
+    it('restores a version, and keeps the content that it replaces', async () => {
       await writeAll('f/a', ['one', 'two']);
       const response = await postJson(port, '/-/versions/f/a', { version: await newest('f/a') });
       assertSuccess(response, { ...RESTORED, path: 'f/a' });
@@ -190,7 +151,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assert.deepEqual(await textsOf('f/a'), ['two', 'one']);
     });
 
-    test('restores a version of a deleted file, and only then with If-None-Match: *', async () => {
+    it('restores a version of a deleted file, and only then with If-None-Match: *', async () => {
       await writeAll('f/a', ['one', 'two']);
       const version = await newest('f/a');
       const isNew = { 'if-none-match': '*' };
@@ -200,8 +161,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': 'one' });
     });
 
-    test('restores nothing where a folder has the name', async () => {
-      if (backend.lacks['one-kind-per-name']) return;
+    it('restores nothing where a folder has the name', async () => {
       await writeAll('a', ['one', 'two']);
       const version = await newest('a');
       assert.equal((await send(port, '/delete/a', { method: 'DELETE' })).status, 200);
@@ -210,27 +170,7 @@ export function versionsSuite(backend: Backend, { hasAll = true } = {}): void {
       assert.deepEqual(await treeOf(port), { 'a/': null, 'a/b': '1' });
     });
 
-    test('redirects to a signed URL for a large version', async () => {
-      if (!service.signsUrls) return;
-      const large = Buffer.alloc(6 * 1024 * 1024, 'large');
-      await upload(port, 'a.bin', large);
-      await upload(port, 'a.bin', 'small');
-      const path = `/file/a.bin?version=${await newest('a.bin')}`;
-      for (const method of ['GET', 'HEAD']) {
-        const redirect = await send(port, path, { method });
-        assert.equal(redirect.status, 302);
-        const { location = '' } = redirect.headers;
-        const headers = { range: 'bytes=5-9' };
-        const part = await followLocation(port, path, location, headers);
-        assert.deepEqual([part.status, part.body.toString()], [206, 'large']);
-        const forged = await followLocation(port, path, location.replace(/version=[^&]+/, `version=${newKeptId()}`));
-        assertFailure(forged, 403, /signature/);
-        const current = await followLocation(port, path, location.replace(/version=[^&]+&/, ''));
-        assertFailure(current, 403, /signature/);
-      }
-    });
-
-    test('draws the thumbnail and the preview of a version', async () => {
+    it('draws the thumbnail and the preview of a version', async () => {
       const picture = (background: string) =>
         sharp({ create: { width: 2, height: 2, channels: 3, background } })
           .png()

@@ -1,30 +1,27 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
-import type { Backend } from '../../contract/backend.ts';
+import { describe, it } from 'node:test';
+import { memory } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { parseArchive } from '../../zip/parse-archive.ts';
 import { plant, send, upload } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { served } from '../service.ts';
 
-/** `GET /-/zip/{path}`, on any store. `zip.test.ts` tests the protocol once. */
-export function zipSuite(backend: Backend): void {
-  describe(`ZIP archives: ${backend.name}`, () => {
-    let service: TestService;
+/** The contents of `GET /-/zip/{path}`. `zip.test.ts` tests the protocol. */
+export function zipSuite(): void {
+  describe('ZIP archives', () => {
     const large = randomBytes(700_000);
-    before(async () => {
-      service = await startService(backend);
-      await plant(service.port, {
+    const service = served(memory, {}, async ({ port }) => {
+      await plant(port, {
         'f/a.txt': 'first',
         'f/empty/': null,
         'f/zero': '',
         'f/z.txt': 'last',
         ...Object.fromEntries(NAMES.map((name) => [`f/names/${name}`, name])),
       });
-      await upload(service.port, 'f/large', large);
-      await upload(service.port, 'f/medium', large.subarray(0, 100_000));
+      await upload(port, 'f/large', large);
+      await upload(port, 'f/medium', large.subarray(0, 100_000));
     });
-    after(() => service.stop());
 
     it('contain every file, and are the same in each range', async () => {
       const whole = await send(service.port, '/-/zip/f/');
