@@ -3,7 +3,7 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Where V8's compiled code is kept: in the package, because whoever can write there can run code as the service anyway. Node.js
+ * Where V8's compiled code is kept: in the package, because programs that can write there can run code as the service anyway. Node.js
  * adds a folder for its version and the user, and replaces the code of changed files.
  */
 export const CODE_CACHE = fileURLToPath(new URL('../node_modules/.cache/holdall/code', import.meta.url));

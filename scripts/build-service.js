@@ -84,7 +84,7 @@ try {
 /**
  * @param {[name: string, importers: readonly string[]]} group
  * @param {number} index
- * @returns {import('rolldown').CodeSplittingGroup}
+ * @returns {import('vite').Rolldown.CodeSplittingGroup}
  */
 function createGroup([name, importers], index) {
   /** @type {Set<string> | undefined} */
