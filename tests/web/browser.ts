@@ -3,7 +3,8 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { atEnd } from '../../testing/holdall.ts';
 import { launchBrowser, launchChromium } from '../../testing/servers/chromium.ts';
 import { HANG_SECONDS } from '../../testing/until.ts';
-import { type ContextWatch, judgeAtEnd, watchContext } from './page-problems.ts';
+import { describeFailure } from './failure.ts';
+import { type ContextWatch, judgeAtEnd, mismatches, watchContext } from './page-problems.ts';
 
 /** The browser of a user, and the problems that the test causes. */
 export interface Visit {
@@ -37,7 +38,8 @@ export interface Visit {
  * Opens a page without cookies and storage, isolated from all other open pages. Contexts with the same options are reused
  * by the next test of the file, with everything cleared except the HTTP cache. The page closes with the test, before
  * resources that the test created earlier. The test fails if the page, or one that it opens, logs or throws an error,
- * violates its own policy (CSP), calls `alert` or sends a request to another origin.
+ * violates its own policy (CSP), calls `alert` or sends a request to another origin. A test that fails prints the URL of each
+ * page, its console messages, and where a screenshot of it was saved.
  *
  * Clean up with `atEnd` in tests that open pages: when the verdict on the page fails a test, Node runs no later `t.after`.
  */
@@ -45,15 +47,18 @@ export async function openPage(t: TestContext, visit: Visit): Promise<Page> {
   const { url, allowedOrigins = [], permissions = [], expectedErrors = [] } = visit;
   const pooled = await acquire(visit);
   const { context, watch } = pooled;
-  const problems = watch.begin([new URL(url).origin, ...allowedOrigins]);
+  const { problems, messages } = watch.begin([new URL(url).origin, ...allowedOrigins]);
+  const judged = { problems, expected: expectedErrors };
   atEnd(t, async () => {
     // The page may be a sandboxed file, in which scripts never finish.
     if (t.passed) await watch.settle();
-    if (t.passed && pooled.isReusable) await release(pooled);
+    const isFine = t.passed && mismatches(judged).length === 0;
+    if (!isFine) t.diagnostic(await describeFailure(t, pagesOf(pooled), messages));
+    if (isFine && pooled.isReusable) await release(pooled);
     else await context.close();
     watch.end();
   });
-  judgeAtEnd(t, { problems, expected: expectedErrors });
+  judgeAtEnd(t, judged);
   const page = await context.newPage();
   await clear(page, pooled, visit);
   if (permissions.length > 0) await context.grantPermissions([...permissions]);
@@ -132,14 +137,16 @@ async function openIdlePage(context: BrowserContext): Promise<Page> {
 
 /** Closes the pages and undoes what tests do to a context. */
 async function release(pooled: PooledContext): Promise<void> {
-  const { key, context, idlePage } = pooled;
+  const { key, context } = pooled;
   await context.unrouteAll({ behavior: 'ignoreErrors' });
-  const pages = () => context.pages().filter((page) => page !== idlePage);
   // A page may open another one until it is closed.
-  while (pages().length > 0) await Promise.all(pages().map((page) => page.close()));
+  while (pagesOf(pooled).length > 0) await Promise.all(pagesOf(pooled).map((page) => page.close()));
   await Promise.all([context.clearCookies(), context.clearPermissions(), context.setOffline(false)]);
   idle.set(key, [...(idle.get(key) ?? []), pooled]);
 }
+
+/** Returns the pages that a test opened. */
+const pagesOf = ({ context, idlePage }: PooledContext) => context.pages().filter((page) => page !== idlePage);
 
 /** Removes what the previous test stored, except in the HTTP cache, while no page of the context can store anything. */
 async function clear(page: Page, { context, watch }: PooledContext, { isCacheEmpty = false }: Visit): Promise<void> {

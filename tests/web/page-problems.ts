@@ -5,14 +5,17 @@ import type { BrowserContext, ConsoleMessage, Page, Request } from 'playwright-c
 /** Watches all pages of a context, including frames and pages that they open. */
 export interface ContextWatch {
   /**
-   * Starts a list of problems, in their order: `console error: …`, `page error: …`, `CSP violation: …`, `alert: …`,
+   * Starts a list of console messages, and a list of problems, in their order: `console error: …`, `page error: …`, `CSP violation: …`, `alert: …`,
    * `request to another origin: …` and `crash: …`. A console error ends with the URL that it is about: for a status such as
    * 404, which the browser logs as an error, that of the response.
    */
-  begin(allowedOrigins: readonly string[]): readonly string[];
+  begin(allowedOrigins: readonly string[]): {
+    readonly problems: readonly string[];
+    readonly messages: readonly string[];
+  };
   /** Waits until the list has all problems so far. */
   settle(): Promise<void>;
-  /** Ends the list. Problems after that belong to no test. */
+  /** Ends the lists. Problems after that belong to no test. */
   end(): void;
   /** Returns the origins of all requests since the last call. */
   takeOrigins(): string[];
@@ -21,11 +24,13 @@ export interface ContextWatch {
 /** Watches all pages that the context opens from now on. */
 export async function watchContext(context: BrowserContext): Promise<ContextWatch> {
   let problems: string[] = [];
+  let messages: string[] = [];
   let allowed: readonly string[] = [];
   let origins = new Set<string>();
   const report = (problem: string) => void problems.push(problem);
   context.on('console', (message) => {
     const description = describeMessage(message);
+    messages.push(`${message.type()}: ${description}`);
     if (message.type() === 'error' && !LOST_BY_STOP.test(description)) report(`console error: ${description}`);
   });
   context.on('weberror', (thrown) => {
@@ -44,13 +49,14 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
   return {
     begin(allowedOrigins) {
       allowed = allowedOrigins;
-      return problems;
+      return { problems, messages };
     },
     async settle() {
       await Promise.all(context.pages().map(settlePage));
     },
     end() {
       problems = [];
+      messages = [];
     },
     takeOrigins() {
       const previous = [...origins];
@@ -92,7 +98,8 @@ export function judgeAtEnd(t: TestContext, pages: Judged): void {
   });
 }
 
-function mismatches({ problems, expected }: Judged): string[] {
+/** Returns the problems that are not expected, and the patterns that match no problem. */
+export function mismatches({ problems, expected }: Judged): string[] {
   const unexpected = problems.filter((problem) => !expected.some((pattern) => pattern.test(problem)));
   const missing = expected.filter((pattern) => !problems.some((problem) => pattern.test(problem)));
   return [...unexpected, ...missing.map((pattern) => `missing: ${pattern}`)];
