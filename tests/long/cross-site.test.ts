@@ -9,6 +9,7 @@ import { testForeignPages } from '../web/foreign-pages.ts';
 export const needs: readonly Need[] = ['browser'];
 
 testForeignPages([
+  { name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'anonymous' },
   { name: 'local, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'anonymous' },
   { name: 'signed in, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'session' },
   { name: 'signed in, another site', service: '127.0.0.1', hostile: 'localhost', as: 'session' },

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import axe, { type AxeResults, type Result, type RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { isFullForm } from '../full-forms.ts';
 
 /**
  * Fails if axe finds violations in the current state of the page. Results that need a manual check become diagnostics of
@@ -24,17 +23,13 @@ export async function assertAccessible(
   if (violations.length > 0) assert.fail(`${state} is not accessible:\n\n${violations.map(describe).join('\n\n')}`);
 }
 
-/**
- * Checks a state with all rules, and in the full form the contrast again in the dark color scheme. With `isAlwaysDark`,
- * `npm test` checks that, too: for states with most colors.
- */
+/** Checks a state with all rules, and the contrast again in the dark color scheme: for states with most colors. */
 export async function assertAccessibleInBothSchemes(
   page: Page,
   t: TestContext,
-  { state, isAlwaysDark = false }: { readonly state: string; readonly isAlwaysDark?: boolean },
+  { state }: { readonly state: string },
 ): Promise<void> {
   await assertAccessible(page, t, { state });
-  if (!isFullForm && !isAlwaysDark) return;
   await page.emulateMedia({ colorScheme: 'dark' });
   await assertAccessible(page, t, { state: `${state} in the dark scheme`, rules: ['color-contrast'] });
   await page.emulateMedia({ colorScheme: 'light' });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { fetchAll } from './assaults.ts';
 import { begin, contents, SECRET, testForeignPages } from './foreign-pages.ts';
@@ -9,9 +8,6 @@ export const needs: readonly Need[] = ['browser'];
 
 // tests/long/cross-site.test.ts has the other combinations. tests/http/local.test.ts tests the decision by headers.
 testForeignPages([
-  ...(isFullForm
-    ? [{ name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'anonymous' } as const]
-    : []),
   // The browser sends the session, because both are the same site, and no Fetch Metadata without HTTPS.
   {
     name: 'signed in, a sibling of a site without HTTPS',

@@ -32,6 +32,14 @@ export const waitForTitle = (page: Page, name: string): Promise<void> =>
 export const waitForMessage = (page: Page, text: string | RegExp): Promise<void> =>
   messages(page).getByText(text).first().waitFor();
 
+/** Opens a folder of the root by the sidebar, and waits until its entries are shown. */
+export async function enterFolder(page: Page, name: string): Promise<void> {
+  await page.getByRole('treeitem', { name, exact: true }).click();
+  await waitForTitle(page, name);
+  await page.locator('html[data-listing="complete"]').waitFor();
+  await page.locator(`[data-path^="${name}/"]`).first().waitFor();
+}
+
 /** Chooses an item of the menu that a button opens. */
 export async function choose(page: Page, menu: string, item: string): Promise<void> {
   await button(page, menu).click();
@@ -137,6 +145,14 @@ function overflowOf(page: Page): Promise<{ scrolls: boolean; outside: string[] }
       })
       .map((element) => element.outerHTML.slice(0, 200)),
   }));
+}
+
+/** Returns whether the last icon in an element is mirrored. */
+export function isMirrored(element: Locator): Promise<boolean> {
+  return element
+    .locator('.icon')
+    .last()
+    .evaluate((icon) => getComputedStyle(icon).scale === '-1 1');
 }
 
 /** Keeps a finger on an entry until it is selected. */

@@ -1,211 +1,375 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
+import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
   button,
+  enterFolder,
   focusedName,
+  renameByKeyboard,
   row,
-  selectedPaths,
   toolbar,
   waitForElementFocus,
   waitForFocus,
-  waitForMessage,
+  waitForTitle,
 } from './elements.ts';
-import { FILES, openSite, visitSite } from './open-site.ts';
+import { isListing, refuse } from './intercept.ts';
+import { openSite } from './open-site.ts';
+import { assertIsolatedStyles } from './styles.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-const CLIPBOARD = { permissions: ['clipboard-write', 'clipboard-read'] };
+const FILES = {
+  'one.txt': '1',
+  'two.txt': '2',
+  'three.txt': '3',
+  'Docs/': '',
+  'Photos/2026/Summer holidays/Iceland/Westfjords/bird.txt': 'cheep',
+  'States/only/one.txt': '1',
+  'States/file.txt': 'file',
+  'States/empty/': '',
+};
 
-describe('Keyboard shortcuts', () => {
-  it('copy entries or selected text, move between regions, focus the filter, and can be turned off', async (t) => {
-    const { page } = await openSite(t, { files: FILES, visit: CLIPBOARD });
-    // The sidebar is a part of the page, too.
-    await page.getByRole('treeitem', { name: 'Files' }).waitFor();
-    // Menu items have `aria-keyshortcuts` for screen readers.
-    await row(page, 'one.txt').hover();
-    await button(row(page, 'one.txt'), 'More actions for \u2068one.txt\u2069').click();
-    await page.getByRole('menu').waitFor();
-    const keysOf = (name: string) =>
-      page.getByRole('menuitem', { name, exact: true }).getAttribute('aria-keyshortcuts');
-    assert.deepEqual(
-      [await keysOf('Copy'), await keysOf('Copy link'), await keysOf('Rename')],
-      ['Control+C', 'Alt+Shift+L', 'F2'],
-    );
-    await page.keyboard.press('Escape');
-    await page.getByRole('menu').waitFor({ state: 'detached' });
+const notifications = (page: Page) => page.getByRole('region', { name: 'Notifications' });
 
-    await row(page, 'one.txt').click();
-    await button(toolbar(page), 'Copy link').click();
-    // While it is pointed at, the message does not expire.
-    await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').hover();
-    await page.getByRole('status').getByText('Link copied').waitFor();
-    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /\/file\/one\.txt$/);
+async function enterRoot(page: Page): Promise<void> {
+  await page.getByRole('treeitem', { name: 'Files', exact: true }).click();
+  await row(page, 'three.txt').waitFor();
+}
 
-    await page.keyboard.press('F6');
-    await waitForElementFocus(row(page, 'one.txt'));
-    await page.keyboard.press('F6');
-    await becomes(() => focusedName(page), 'Dismiss');
-    await page.keyboard.press('F6');
-    await becomes(() => focusedName(page), 'Files');
-    await page.keyboard.press('Shift+F6');
-    await page.keyboard.press('Enter');
-    await waitForElementFocus(row(page, 'one.txt'));
-    await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').waitFor({ state: 'detached' });
+test('All parts of the page work by keyboard: shortcuts, regions, the filter, the palette, and the focus after each change', async (t) => {
+  const { page } = await openSite(t, {
+    files: FILES,
+    // The palette also finds files in the log of changes.
+    isOwn: true,
+    visit: { permissions: ['clipboard-write', 'clipboard-read'], expectedErrors: [/403/, /404/] },
+  });
+  // The sidebar is a part of the page, too.
+  await page.getByRole('treeitem', { name: 'Files' }).waitFor();
+  await namesShortcutsInMenus(page);
+  await movesBetweenRegions(page);
+  await filters(page);
+  await copiesTextOrEntries(page);
+  await refersToActiveOption(page);
 
-    await page.keyboard.press('/');
-    await page.keyboard.type('T');
-    await row(page, 'one.txt').waitFor();
-    await page.keyboard.type('hree');
-    await row(page, 'one.txt').waitFor({ state: 'detached' });
-    await page.getByRole('status').getByText('1 of 5 items').waitFor();
-    await page.keyboard.press('ArrowDown');
-    await waitForElementFocus(row(page, 'three.txt'));
-    await page.getByRole('searchbox').focus();
-    await page.keyboard.press('Escape');
-    await row(page, 'one.txt').waitFor();
-    await becomes(() => page.getByRole('searchbox').inputValue(), '');
+  await enterRoot(page);
+  await runsActionsByPalette(page);
+  await assertAccessible(page, t, { state: 'the command palette' });
+  await assertIsolatedStyles(page);
+  await opensFoldersByPalette(page);
+  await enterRoot(page);
+  await opensPaletteFromOtherParts(page);
 
-    await row(page, 'one.txt').click();
-    await page.keyboard.press('?');
-    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
-    for (const [name, key] of [
-      ['Rename', 'F2'],
-      ['Next or previous section', 'F6'],
-      ['Select or deselect', 'Ctrl\\+Space'],
-    ] as const) {
-      const entry = dialog.locator('dl > div', { has: page.getByText(name, { exact: true }) });
-      assert.match((await entry.textContent()) ?? '', new RegExp(key));
+  await enterFolder(page, 'States');
+  await keepsFocusInFolderView(page);
+  await enterRoot(page);
+  await keepsFocusInViewer(page);
+  await turnsShortcutsOff(page);
+});
+
+/** Menu items have `aria-keyshortcuts` for screen readers. */
+async function namesShortcutsInMenus(page: Page): Promise<void> {
+  await row(page, 'one.txt').hover();
+  await button(row(page, 'one.txt'), 'More actions for \u2068one.txt\u2069').click();
+  await page.getByRole('menu').waitFor();
+  const keysOf = (name: string) => page.getByRole('menuitem', { name, exact: true }).getAttribute('aria-keyshortcuts');
+  assert.deepEqual(
+    [await keysOf('Copy'), await keysOf('Copy link'), await keysOf('Rename')],
+    ['Control+C', 'Alt+Shift+L', 'F2'],
+  );
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+}
+
+async function movesBetweenRegions(page: Page): Promise<void> {
+  await row(page, 'one.txt').click();
+  await button(toolbar(page), 'Copy link').click();
+  // While it is pointed at, the message does not expire.
+  await notifications(page).getByText('Link copied').hover();
+  await page.getByRole('status').getByText('Link copied').waitFor();
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /\/file\/one\.txt$/);
+
+  await page.keyboard.press('F6');
+  await waitForElementFocus(row(page, 'one.txt'));
+  await page.keyboard.press('F6');
+  await becomes(() => focusedName(page), 'Dismiss');
+  await page.keyboard.press('F6');
+  await becomes(() => focusedName(page), 'Files');
+  await page.keyboard.press('Shift+F6');
+  await page.keyboard.press('Enter');
+  await waitForElementFocus(row(page, 'one.txt'));
+  await notifications(page).getByText('Link copied').waitFor({ state: 'detached' });
+}
+
+async function filters(page: Page): Promise<void> {
+  await page.keyboard.press('/');
+  await page.keyboard.type('T');
+  await row(page, 'one.txt').waitFor({ state: 'visible' });
+  await page.keyboard.type('hree');
+  await row(page, 'one.txt').waitFor({ state: 'detached' });
+  await page.getByRole('status').getByText('1 of 6 items').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await waitForElementFocus(row(page, 'three.txt'));
+  await page.getByRole('searchbox').focus();
+  await page.keyboard.press('Escape');
+  await row(page, 'one.txt').waitFor();
+  await becomes(() => page.getByRole('searchbox').inputValue(), '');
+}
+
+/** Ctrl+C copies selected text, otherwise the selected entries. */
+async function copiesTextOrEntries(page: Page): Promise<void> {
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await row(page, 'one.txt').click();
+  await page.keyboard.press('Alt+Enter');
+  const path = page.getByRole('complementary').getByText('one.txt', { exact: true }).last();
+  await path.selectText();
+  await page.keyboard.press('ControlOrMeta+c');
+  await until('the text is copied', async () => (await copied()) === 'one.txt');
+  assert.equal(await row(page, 'one.txt').evaluate((element) => element.classList.contains('cut')), false);
+  await path.selectText();
+  await page.keyboard.press('ControlOrMeta+x');
+
+  await row(page, 'two.txt').click();
+  await page.keyboard.press('ControlOrMeta+c');
+  await page.getByRole('status').getByText('1 item copied').waitFor();
+  await page.evaluate(() => getSelection()?.selectAllChildren(document.querySelector('h1') ?? document.body));
+  await row(page, 'one.txt').click();
+  await page.keyboard.press('ControlOrMeta+x');
+  await page.getByRole('status').getByText('1 item cut').waitFor();
+  await page.keyboard.press('Alt+Enter');
+  await page.getByRole('complementary', { name: 'Details' }).waitFor({ state: 'detached' });
+  // Cancels the cut.
+  await row(page, 'one.txt').click();
+  await page.keyboard.press('Escape');
+  await page.locator('[data-path].cut').waitFor({ state: 'detached' });
+}
+
+/** A combobox refers to its active option, for screen readers. */
+async function refersToActiveOption(page: Page): Promise<void> {
+  await row(page, 'Photos/').dblclick();
+  await row(page, 'Photos/2026/').dblclick();
+  await row(page, 'Photos/2026/Summer holidays/').click();
+  await page.keyboard.press('Alt+Shift+m');
+  const active = page.getByRole('combobox');
+  await page.getByRole('option', { name: 'Summer holidays' }).waitFor();
+  const id = await until('an option is active', async () => {
+    return (await active.getAttribute('aria-activedescendant')) ?? undefined;
+  });
+  assert.equal(await page.locator(`[id="${id}"]`).getAttribute('role'), 'option');
+  // References to IDs must not contain spaces.
+  const ids = await page.locator('[id]').evaluateAll((elements) => elements.map((element) => element.id));
+  assert.deepEqual(
+    ids.filter((each) => /\s/.test(each)),
+    [],
+  );
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
+const paletteOf = (page: Page) => page.getByRole('dialog', { name: 'Command palette' });
+const fieldOf = (page: Page) => paletteOf(page).getByRole('combobox');
+const optionsOf = (page: Page) => paletteOf(page).getByRole('option');
+const activeOf = (page: Page) => paletteOf(page).locator('[aria-selected="true"] .label').textContent();
+
+/** The selection decides which actions there are. Leaves the palette open. */
+async function runsActionsByPalette(page: Page): Promise<void> {
+  await row(page, 'one.txt').click();
+  await page.keyboard.press('ControlOrMeta+k');
+  await fieldOf(page).fill('renam');
+  await becomes(() => activeOf(page), 'Rename');
+  assert.deepEqual(await paletteOf(page).locator('mark').allTextContents(), ['Renam']);
+  const first = await optionsOf(page).first().getAttribute('id');
+  await becomes(() => fieldOf(page).getAttribute('aria-activedescendant'), first);
+  await page.keyboard.press('Enter');
+  await becomes(() => focusedName(page), 'New name for “\u2068one.txt\u2069”');
+  await page.keyboard.press('Escape');
+  await waitForFocus(page, 'one.txt');
+
+  await page.keyboard.press('Escape');
+  await toolbar(page).getByRole('button', { name: 'New folder' }).waitFor();
+  await page.keyboard.press('ControlOrMeta+k');
+  await fieldOf(page).fill('rename');
+  await paletteOf(page).getByRole('status').getByText('No results for').waitFor();
+  await fieldOf(page).fill('phot');
+  await becomes(() => activeOf(page), 'Photos');
+}
+
+async function opensFoldersByPalette(page: Page): Promise<void> {
+  await page.keyboard.press('Enter');
+  await waitForTitle(page, 'Photos');
+  await page.keyboard.press('Alt+KeyG');
+  await becomes(() => fieldOf(page).inputValue(), '/Photos/');
+  await optionsOf(page).filter({ hasText: '2026' }).waitFor();
+  await page.keyboard.type('20');
+  await becomes(() => activeOf(page), '2026');
+  await page.keyboard.press('Tab');
+  await becomes(() => fieldOf(page).inputValue(), '/Photos/2026/');
+  await optionsOf(page).filter({ hasText: 'Summer holidays' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await becomes(() => activeOf(page), 'Summer holidays');
+  await page.keyboard.press('Enter');
+  await waitForTitle(page, 'Summer holidays');
+
+  // Mistakes stay in the field.
+  await page.locator('.breadcrumb').click({ position: { x: 500, y: 16 } });
+  await fieldOf(page).fill('/Photos/x');
+  await paletteOf(page).getByText('There is no folder “\u2068x\u2069” here.').waitFor();
+  await page.keyboard.press('Enter');
+  await fieldOf(page).fill('/Nowhere/');
+  await paletteOf(page).getByText('This folder doesn’t exist.').waitFor();
+  await page.keyboard.press('Escape');
+  await paletteOf(page).waitFor({ state: 'detached' });
+  await waitForTitle(page, 'Summer holidays');
+
+  // Folders in the root are found from anywhere, also while the filter has the focus.
+  await page.keyboard.press('/');
+  await page.keyboard.type('summer');
+  await page.keyboard.press('ControlOrMeta+k');
+  await fieldOf(page).fill('docs');
+  await becomes(() => activeOf(page), 'Docs');
+  await page.keyboard.press('Escape');
+  await paletteOf(page).waitFor({ state: 'detached' });
+}
+
+/** It opens from a name field, a menu and a preview. A second Ctrl K closes it. */
+async function opensPaletteFromOtherParts(page: Page): Promise<void> {
+  const toggle = async (state: 'visible' | 'detached') => {
+    await page.keyboard.press('ControlOrMeta+k');
+    await paletteOf(page).waitFor({ state });
+  };
+  // The file is renamed, as by a click elsewhere.
+  await row(page, 'one.txt').click();
+  await page.keyboard.press('F2');
+  await becomes(() => focusedName(page), 'New name for “\u2068one.txt\u2069”');
+  await page.keyboard.type('uno');
+  await toggle('visible');
+  await row(page, 'uno.txt').waitFor();
+  await toggle('detached');
+  await waitForFocus(page, 'uno.txt');
+
+  await page.keyboard.press('Shift+F10');
+  await page.getByRole('menu').waitFor();
+  await toggle('visible');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  await toggle('detached');
+  await waitForFocus(page, 'uno.txt');
+
+  // In a preview, the actions are those for its file.
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'uno.txt' }).getByText('1', { exact: true }).waitFor();
+  await toggle('visible');
+  await optionsOf(page).filter({ hasText: 'Move to…' }).waitFor();
+  assert.equal(await optionsOf(page).filter({ hasText: 'Select all' }).count(), 0);
+  await fieldOf(page).fill('docs');
+  await page.keyboard.press('Enter');
+  await waitForTitle(page, 'Docs');
+}
+
+async function openByKeyboard(page: Page, path: string): Promise<void> {
+  await row(page, path).click();
+  await page.keyboard.press('Enter');
+}
+
+/** The focus stays in the folder view when its contents change to another state. */
+async function keepsFocusInFolderView(page: Page): Promise<void> {
+  const upload = button(page.locator('.folder-view'), 'Upload files');
+  // The page retries after this error only if the user requests it.
+  await page.route(isListing, (route) => refuse(route, 'denied', 'The bucket is locked.'));
+  await openByKeyboard(page, 'States/only/');
+  await page.getByText('The server doesn’t have access to this item.').waitFor();
+  const retry = button(page, 'Retry');
+  await waitForElementFocus(retry);
+  const requested = page.waitForResponse((response) => isListing(new URL(response.url())));
+  await page.keyboard.press('Enter');
+  await requested;
+  await waitForElementFocus(retry);
+  await page.unroute(isListing);
+  await page.keyboard.press('Enter');
+  await waitForElementFocus(row(page, 'States/only/one.txt'));
+
+  await page.keyboard.press('Control+Space');
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');
+  await waitForElementFocus(upload);
+
+  await page.keyboard.press('Alt+ArrowUp');
+  await openByKeyboard(page, 'States/empty/');
+  await waitForElementFocus(upload);
+
+  await page.keyboard.press('Alt+ArrowUp');
+  await row(page, 'States/file.txt').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('file');
+  await row(page, 'States/only/').waitFor({ state: 'detached' });
+  await page.keyboard.press('ArrowDown');
+  await waitForElementFocus(row(page, 'States/file.txt'));
+  await page.keyboard.press('Control+Space');
+  await renameByKeyboard(page, 'other');
+  const clear = button(page.locator('.folder-view'), 'Clear filter');
+  await waitForElementFocus(clear);
+  await page.keyboard.press('Enter');
+  await row(page, 'States/other.txt').waitFor();
+  await waitForElementFocus(page.locator('[data-path][tabindex="0"]'));
+}
+
+/** The focus stays in the viewer when the window is resized to another layout, which removes the focused button. */
+async function keepsFocusInViewer(page: Page): Promise<void> {
+  await openByKeyboard(page, 'three.txt');
+  const dialog = page.locator('dialog.viewer');
+  await button(dialog, 'Next file').waitFor();
+  const buttons = dialog.locator('button:visible');
+  const isInDialog = () => dialog.evaluate((element) => element.contains(document.activeElement));
+  const resize = async (width: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    // The page renders in the first frame, and returns the focus in the second one.
+    await page.evaluate(async () => {
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+    });
+  };
+  let removals = 0;
+  for (const [width, other] of [
+    [1440, 390],
+    [390, 1440],
+  ] as const) {
+    await resize(width);
+    const before = await buttons.elementHandles();
+    await resize(other);
+    for (const [index, element] of before.entries()) {
+      if (await element.isVisible()) continue;
+      removals += 1;
+      await resize(width);
+      await buttons.nth(index).focus();
+      await resize(other);
+      await becomes(isInDialog, true);
     }
-    // Browsers use Ctrl+Shift with letters for their own tools, except the usual keys of Redo.
-    assert.equal(await dialog.locator('kbd', { hasText: /^Ctrl\+Shift\+(?!Z$)/ }).count(), 0);
-    await dialog.getByRole('checkbox').uncheck();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    await page.keyboard.press('?');
-    await page.keyboard.press('F6');
-    assert.equal(await dialog.count(), 0);
+  }
+  assert.ok(removals > 0, 'Both layouts have the same buttons.');
+  await resize(1440);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+}
 
-    // Ctrl+C copies selected text, otherwise the selected entries.
-    const copied = () => page.evaluate(() => navigator.clipboard.readText());
-    await row(page, 'one.txt').click();
-    await page.keyboard.press('Alt+Enter');
-    const path = page.getByRole('complementary').getByText('one.txt', { exact: true }).last();
-    await path.selectText();
-    await page.keyboard.press('ControlOrMeta+c');
-    await until('the text is copied', async () => (await copied()) === 'one.txt');
-    assert.equal(await row(page, 'one.txt').evaluate((element) => element.classList.contains('cut')), false);
-    await path.selectText();
-    await page.keyboard.press('ControlOrMeta+x');
-
-    await row(page, 'two.txt').click();
-    await page.keyboard.press('ControlOrMeta+c');
-    await page.getByRole('status').getByText('1 item copied').waitFor();
-    await page.evaluate(() => getSelection()?.selectAllChildren(document.querySelector('h1') ?? document.body));
-    await row(page, 'one.txt').click();
-    await page.keyboard.press('ControlOrMeta+x');
-    await page.getByRole('status').getByText('1 item cut').waitFor();
-
-    // The combobox refers to its active option, for screen readers.
-    await row(page, 'Photos/').dblclick();
-    await row(page, 'Photos/2026/').dblclick();
-    await row(page, 'Photos/2026/Summer holidays/').click();
-    await page.keyboard.press('Alt+Shift+m');
-    const active = page.getByRole('combobox');
-    await page.getByRole('option', { name: 'Summer holidays' }).waitFor();
-    const id = await until('an option is active', async () => {
-      return (await active.getAttribute('aria-activedescendant')) ?? undefined;
-    });
-    assert.equal(await page.locator(`[id="${id}"]`).getAttribute('role'), 'option');
-    // References to IDs must not contain spaces.
-    const ids = await page.locator('[id]').evaluateAll((elements) => elements.map((element) => element.id));
-    assert.deepEqual(
-      ids.filter((each) => /\s/.test(each)),
-      [],
-    );
-  });
-});
-
-describe('While a field or dialog loads', () => {
-  it('typed keys are for it, and never for the list', async (t) => {
-    const { page, site } = await visitSite(t, { files: FILES, path: '-/session' });
-    let { promise: arrival, resolve: release } = Promise.withResolvers<void>();
-    await page.route(/\/(name-field|dialog-prompts|palette|open-editor)-[\w-]+\.js$/, (route) =>
-      arrival.then(() => route.continue()),
-    );
-    /** Presses the keys of an action and types a name, before the code of the field has arrived. */
-    const type = async (keys: string, name: string) => {
-      ({ promise: arrival, resolve: release } = Promise.withResolvers<void>());
-      await page.goto(site.url);
-      await row(page, 'one.txt').click();
-      await waitForFocus(page, 'one.txt');
-      await page.keyboard.press(keys);
-      await page.keyboard.type(name);
-    };
-
-    await type('F2', 'unox');
-    for (const key of ['Backspace', 'Enter', 'ArrowDown', 'Delete', 't', 'Enter']) await page.keyboard.press(key);
-    assert.deepEqual([await selectedPaths(page), await page.getByRole('dialog').count()], [['one.txt'], 0]);
-    release();
-    await waitForFocus(page, 'uno.txt');
-    await until('the file has its new name', () => site.exists('uno.txt'));
-    await page.keyboard.press('F2');
-    await page.keyboard.type('one');
-    await page.keyboard.press('Enter');
-    await until('the file has its old name', () => site.exists('one.txt'));
-
-    await type('Alt+n', 'three');
-    await page.keyboard.press('Enter');
-    assert.deepEqual(await selectedPaths(page), ['one.txt']);
-    release();
-    await waitForFocus(page, 'three/');
-    await until('the folder exists', () => site.exists('three/'));
-
-    if (!isFullForm) return;
-    await type('F2', 'two');
-    await page.keyboard.press('Enter');
-    release();
-    await page.getByText('This name is already taken.').waitFor();
-
-    await type('F2', 'uno');
-    await page.keyboard.press('Escape');
-    release();
-    await waitForFocus(page, 'one.txt');
-    assert.equal(await site.exists('uno.txt'), false);
-
-    await type('Alt+Shift+n', 'todo');
-    await page.keyboard.press('Enter');
-    assert.deepEqual(await selectedPaths(page), ['one.txt']);
-    release();
-    await page.getByRole('dialog', { name: 'todo.txt' }).waitFor();
-    await until('the file exists', () => site.exists('todo.txt'));
-
-    await type('ControlOrMeta+k', 'Docs');
-    await page.keyboard.press('Enter');
-    release();
-    await page.getByRole('heading', { level: 1 }).getByText('Docs', { exact: true }).waitFor();
-  });
-
-  it('the keyboard works again once the load has failed', IN_FULL_FORM_ONLY, async (t) => {
-    const { page, site } = await visitSite(t, {
-      files: FILES,
-      path: '-/session',
-      visit: { expectedErrors: [/name-field|ERR_FAILED/] },
-    });
-    const failing = Promise.withResolvers<void>();
-    await page.route(/\/name-field-[\w-]+\.js$/, (route) => failing.promise.then(() => route.abort()));
-    await page.goto(site.url);
-    await row(page, 'one.txt').click();
-    await page.keyboard.press('F2');
-    await page.keyboard.type('th');
-    failing.resolve();
-    await waitForMessage(page, 'Can’t reach the server.');
-    await waitForFocus(page, 'one.txt');
-    await row(page, 'one.txt').getByText('one.txt').first().waitFor();
-    await page.keyboard.type('tw');
-    await waitForFocus(page, 'two.txt');
-  });
-});
+async function turnsShortcutsOff(page: Page): Promise<void> {
+  await row(page, 'three.txt').click();
+  await page.keyboard.press('?');
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  for (const [name, key] of [
+    ['Rename', 'F2'],
+    ['Next or previous section', 'F6'],
+    ['Select or deselect', 'Ctrl\\+Space'],
+  ] as const) {
+    const entry = dialog.locator('dl > div', { has: page.getByText(name, { exact: true }) });
+    assert.match((await entry.textContent()) ?? '', new RegExp(key));
+  }
+  // Browsers use Ctrl+Shift with letters for their own tools, except the usual keys of Redo.
+  assert.equal(await dialog.locator('kbd', { hasText: /^Ctrl\+Shift\+(?!Z$)/ }).count(), 0);
+  await dialog.getByRole('checkbox').uncheck();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  await page.keyboard.press('F6');
+  assert.equal(await dialog.count(), 0);
+}

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
@@ -59,7 +58,7 @@ test('Large files of a bucket are loaded in parts directly from the store', asyn
   assert.deepEqual([type, disposition], ['application/pdf', 'inline']);
 });
 
-test('A bucket without CORS is reported, and its images are still displayed', IN_FULL_FORM_ONLY, async (t) => {
+test('A bucket without CORS is reported, and its images are still displayed', async (t) => {
   const files = {
     'a.txt': longText(7_000_000),
     'b.jpg': Buffer.concat([await photo(1, { width: 640, height: 480 }), Buffer.alloc(7e6)]),

@@ -1,100 +1,149 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { openPage } from './browser.ts';
-import { boxOf, contents } from './elements.ts';
+import { boxOf, enterFolder, row, waitForFocus } from './elements.ts';
 import { requestsOf } from './intercept.ts';
-import { DESKTOP, visitSite } from './open-site.ts';
-import { longText, photo, SCRIPTED_SVG, wav } from './samples.ts';
-import { fillFolder, startSite } from './site.ts';
+import { visitSite } from './open-site.ts';
+import { NESTED_SVG, photo, SCRIPTED_SVG, wav } from './samples.ts';
+import type { Site } from './site.ts';
 import { video } from './video.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('A preview opens by link and by key, shows the next and previous files, and returns to the folder', async (t) => {
-  const files = { 'a/1.txt': 'one', 'a/2.txt': 'two', 'a/between/x.txt': 'x', 'a/10.txt': 'ten' };
-  const { page, site } = await visitSite(t, { files });
-  await page.locator('[data-path="a/"]').dblclick();
-  await page.locator('[data-path="a/1.txt"]').dblclick();
-  const viewer = page.getByRole('dialog', { name: '1.txt' });
-  await viewer.getByText('one').waitFor();
-  await becomes(() => new URL(page.url()).searchParams.get('preview'), '1.txt');
-  await viewer.getByText('1 of 3').filter({ visible: true }).waitFor();
-  await becomes(() => viewer.getByRole('button', { name: 'Previous file' }).isDisabled(), true);
+const NOISE = '<filter id="f"><feTurbulence/></filter><rect width="60" height="40" filter="url(#f)"/>';
 
-  await page.keyboard.press('ArrowRight');
-  await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
-  await page.getByRole('button', { name: 'Next file' }).click();
-  const last = page.getByRole('dialog', { name: '10.txt' });
-  await last.getByText('ten').waitFor();
-  // The pressed button is disabled now, but keys still work.
-  await page.keyboard.press('ArrowLeft');
-  await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
+const next = (page: Page) => page.getByRole('button', { name: 'Next file' }).click();
+const viewer = (page: Page, name?: string) => page.getByRole('dialog', { ...(name !== undefined && { name }) });
 
-  await page.goBack();
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await becomes(() => page.url(), `${site.url}a/`);
-
-  await page.locator('[data-path="a/1.txt"]').click();
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: '1.txt' }).waitFor();
-  await page.keyboard.press('ArrowRight');
-  await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
-  // Presses Escape twice before the browser has gone back.
-  await page.getByRole('dialog').evaluate((dialog) => {
-    for (let times = 0; times < 2; times++) dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
-  });
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await focusIsOn(page, 'a/2.txt');
-  await becomes(() => page.url(), `${site.url}a/`);
-
-  await page.goto(`${site.url}a/?preview=2.txt`);
-  await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
+async function leave(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await focusIsOn(page, 'a/2.txt');
-  await becomes(() => page.url(), `${site.url}a/`);
+  await viewer(page).waitFor({ state: 'detached' });
+}
+
+test('Previews open by link and key, images zoom, media play, hostile drawings do nothing, and others show a notice', async (t) => {
+  const small = await photo(2, { width: 300, height: 200 });
+  const tiff = await sharp(small).tiff().toBuffer();
+  const files = {
+    'steps/1.txt': 'one',
+    'steps/2.txt': 'two',
+    'steps/between/x.txt': 'x',
+    'steps/10.txt': 'ten',
+    'images/1.jpg': await photo(1, { width: 2400, height: 1600 }),
+    'images/2.jpg': small,
+    'images/3.jpg': small,
+    'images/4.txt': 'four',
+    'media/a.webm': await video({ seconds: 20, framesPerSecond: 1, minimumBytes: 8e6 }),
+    'media/b.wav': wav(3),
+    'media/c.mp4': 'no video',
+    'media/d.webm': await video({ seconds: 1, width: 180, height: 320 }),
+    'media/e.svg': SCRIPTED_SVG,
+    'media/f.jpg': 'not an image',
+    'media/g.bin': Buffer.from([0, 1, 2, 3]),
+    'media/h.txt': '',
+    'media/i.iso': Buffer.alloc(2e6),
+    'media/j.tiff': tiff,
+    'drawings/a.svg':
+      '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9" height="9"/></svg>',
+    'drawings/b.svg': NESTED_SVG,
+    'drawings/c.svg': `<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40">${NOISE}</svg>`,
+    'drawings/d.md': '![drawing](b.svg) ![](c.svg)',
+  };
+  const { page, site } = await visitSite(t, {
+    files,
+    visit: { expectedErrors: [/thumb\/media\/f\.jpg/, /preview\/media\/j\.tiff/] },
+  });
+  await stepsThroughFiles(page, site);
+  await enterFolder(page, 'images');
+  await zoomsImages(page);
+  await leave(page);
+
+  await enterFolder(page, 'drawings');
+  await asksBeforeDrawing(page, site);
+  await leave(page);
+
+  await enterFolder(page, 'media');
+  await playsMedia(page);
+  await assertAccessible(page, t, { state: 'a video' });
+  await hasShapeOfVideo(page);
+  await showsNotices(page);
+  await replacesPreview(page);
+
+  await page.goto(`${site.url}?preview=missing.txt`);
+  await viewer(page).getByText('This file doesn’t exist').waitFor();
+  await viewer(page).getByRole('button', { name: 'Back to folder' }).click();
+  await viewer(page).waitFor({ state: 'detached' });
+  await becomes(() => page.url(), site.url);
 });
 
-test('An image fits into the window, and can be zoomed by keys, wheel and double click, and dragged', async (t) => {
-  const small = await photo(2, { width: 300, height: 200 });
-  const files = {
-    '1.jpg': await photo(1, { width: 2400, height: 1600 }),
-    '2.jpg': small,
-    '3.jpg': small,
-    '4.txt': 'four',
-  };
-  const { page } = await visitSite(t, { files });
+/** Shows the next and previous files, and returns to the folder. */
+async function stepsThroughFiles(page: Page, site: Site): Promise<void> {
+  await row(page, 'steps/').dblclick();
+  await row(page, 'steps/1.txt').dblclick();
+  const first = viewer(page, '1.txt');
+  await first.getByText('one').waitFor();
+  await becomes(() => new URL(page.url()).searchParams.get('preview'), '1.txt');
+  await first.getByText('1 of 3').filter({ visible: true }).waitFor();
+  await becomes(() => first.getByRole('button', { name: 'Previous file' }).isDisabled(), true);
+
+  await page.keyboard.press('ArrowRight');
+  await viewer(page, '2.txt').getByText('two').waitFor();
+  await next(page);
+  await viewer(page, '10.txt').getByText('ten').waitFor();
+  // The pressed button is disabled now, but keys still work.
+  await page.keyboard.press('ArrowLeft');
+  await viewer(page, '2.txt').getByText('two').waitFor();
+
+  await page.goBack();
+  await viewer(page).waitFor({ state: 'detached' });
+  await becomes(() => page.url(), `${site.url}steps/`);
+
+  await row(page, 'steps/1.txt').click();
+  await page.keyboard.press('Enter');
+  await viewer(page, '1.txt').waitFor();
+  await page.keyboard.press('ArrowRight');
+  await viewer(page, '2.txt').getByText('two').waitFor();
+  // Presses Escape twice before the browser has gone back.
+  await viewer(page).evaluate((dialog) => {
+    for (let times = 0; times < 2; times++) dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
+  });
+  await viewer(page).waitFor({ state: 'detached' });
+  await waitForFocus(page, 'steps/2.txt');
+  await becomes(() => page.url(), `${site.url}steps/`);
+
+  await page.goto(`${site.url}steps/?preview=2.txt`);
+  await viewer(page, '2.txt').getByText('two').waitFor();
+  await leave(page);
+  await waitForFocus(page, 'steps/2.txt');
+  await becomes(() => page.url(), `${site.url}steps/`);
+}
+
+/** An image fits into the window. Keys, the wheel and a double click zoom it, and the mouse drags it. */
+async function zoomsImages(page: Page): Promise<void> {
   const requested = requestsOf(page, '/file/');
-  await page.locator('[data-path="1.jpg"]').dblclick();
-  const image = page.getByRole('dialog').getByRole('img', { name: '1.jpg' });
+  await row(page, 'images/1.jpg').dblclick();
+  const image = viewer(page).getByRole('img', { name: '1.jpg' });
   const box = () => boxOf(image);
+  const zoom = page.getByText(/^Zoom \u2068\d+%\u2069$/);
   await until('the image is there', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 2400));
   const fitted = await until('it is fitted', async () => {
     const { width, height } = await box();
     return width <= 1440 && height <= 860 && width > 1000 ? { width, height } : undefined;
   });
-  await until(
-    'the next image is asked for',
-    () => requested().some(({ url }) => url.includes('/file/2.jpg?')) || undefined,
-  );
+  await until('the next image is requested', () => requested().some(({ url }) => url.includes('/file/images/2.jpg?')));
 
   await page.keyboard.press('+');
   await until('it is larger', async () => (await box()).width > fitted.width * 1.4);
-  await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor();
+  await zoom.waitFor();
   const before = (await box()).x;
   await page.keyboard.press('ArrowRight');
   await until('it is moved', async () => (await box()).x < before - 20);
   // The arrow key moved the image, and did not show the next file.
-  await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
+  await viewer(page, '1.jpg').waitFor();
   await page.keyboard.press('0');
   await until('it is fitted', async () => Math.abs((await box()).width - fitted.width) < 1);
 
@@ -113,42 +162,52 @@ test('An image fits into the window, and can be zoomed by keys, wheel and double
 
   for (const name of ['2.jpg', '3.jpg']) {
     await page.keyboard.press('0');
-    await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor({ state: 'detached' });
+    await zoom.waitFor({ state: 'detached' });
     await page.keyboard.press('ArrowRight');
     await page.locator(`img.picture.loaded[alt="${name}"]`).waitFor();
     await page.getByRole('button', { name: 'Zoom in' }).waitFor();
     await page.keyboard.press('+');
-    await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor();
+    await zoom.waitFor();
   }
   await page.keyboard.press('0');
-  await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor({ state: 'detached' });
+  await zoom.waitFor({ state: 'detached' });
   await page.keyboard.press('ArrowRight');
   await page.getByText('four').waitFor();
   await page.getByRole('button', { name: 'Wrap lines' }).waitFor();
   await page.getByRole('button', { name: 'Zoom in' }).waitFor({ state: 'detached' });
-});
+}
 
-test('A video seeks by ranges, audio plays, an SVG runs no scripts, and a file without a preview shows a notice', async (t) => {
-  const tiff = await sharp(await photo(1, { width: 300, height: 200 }))
-    .tiff()
-    .toBuffer();
-  const files = {
-    'a.webm': await video({ seconds: 20, framesPerSecond: 1, minimumBytes: 8e6 }),
-    'b.wav': wav(3),
-    'c.mp4': 'no video',
-    'd.webm': await video({ seconds: 1, width: 180, height: 320 }),
-    'e.svg': SCRIPTED_SVG,
-    'f.jpg': 'not an image',
-    'g.bin': Buffer.from([0, 1, 2, 3]),
-    'h.txt': '',
-    'i.iso': Buffer.alloc(2e6),
-    'j.tiff': tiff,
-  };
-  const { page, site } = await visitSite(t, {
-    files,
-    path: '?preview=a.webm',
-    visit: { expectedErrors: [/thumb\/f\.jpg/, /preview\/j\.tiff/] },
-  });
+const isDrawn = (page: Page, name: string, width: number) =>
+  until(`${name} is drawn`, () =>
+    viewer(page)
+      .getByRole('img', { name })
+      .evaluate((image: HTMLImageElement, wanted) => image.naturalWidth === wanted, width),
+  );
+
+/** An SVG that would freeze the page is neither preloaded nor drawn, until the user asks for it. */
+async function asksBeforeDrawing(page: Page, site: Site): Promise<void> {
+  const requests = requestsOf(page, '/file/');
+  await row(page, 'drawings/a.svg').dblclick();
+  await isDrawn(page, 'a.svg', 30);
+  await next(page);
+  await viewer(page).getByText('This image is complex').waitFor();
+  assert.deepEqual(
+    requests().map(({ url }) => url),
+    ['a.svg', 'b.svg'].map((name) => `${site.url}file/drawings/${name}`),
+  );
+  await next(page);
+  await viewer(page).getByRole('button', { name: 'Show anyway' }).click();
+  await isDrawn(page, 'c.svg', 60);
+
+  await next(page);
+  const link = page.getByRole('article').getByRole('link', { name: 'Image: \u2068drawing\u2069' });
+  assert.equal(await link.getAttribute('href'), `${site.url}drawings/?preview=b.svg`);
+  assert.equal(await page.getByRole('article').getByRole('img').count(), 0);
+}
+
+/** A video seeks by ranges. */
+async function playsMedia(page: Page): Promise<void> {
+  await row(page, 'media/a.webm').dblclick();
   const player = page.locator('video');
   await until('its length is known', () => player.evaluate((element: HTMLVideoElement) => element.duration > 19));
   assert.ok(await player.evaluate((element: HTMLVideoElement) => element.paused));
@@ -165,18 +224,19 @@ test('A video seeks by ranges, audio plays, an SVG runs no scripts, and a file w
     ranges().every(({ range }) => range !== undefined && range.startsWith('bytes=')),
     JSON.stringify(ranges()),
   );
-  await assertAccessible(page, t, { state: 'a video' });
+}
 
-  const next = () => page.getByRole('button', { name: 'Next file' }).click();
-  await next();
+/** A portrait video and its controls are as wide as its picture. */
+async function hasShapeOfVideo(page: Page): Promise<void> {
+  await next(page);
   await until('its length is known', () =>
     page.locator('audio').evaluate((element: HTMLAudioElement) => Math.round(element.duration) === 3),
   );
-  await next();
+  await next(page);
   await page.getByText('Couldn’t play this file').waitFor();
 
-  // A portrait video and its controls are as wide as its picture.
-  await next();
+  await next(page);
+  const player = page.locator('video');
   await until('its size is known', () => player.evaluate((element: HTMLVideoElement) => element.videoHeight === 320));
   for (const size of [
     { width: 360, height: 740 },
@@ -188,95 +248,40 @@ test('A video seeks by ranges, audio plays, an SVG runs no scripts, and a file w
       return box !== null && box.width >= 180 && Math.abs(box.width / box.height - 180 / 320) < 0.02;
     });
   }
+}
 
-  const viewer = page.getByRole('dialog');
-  await next();
-  const image = viewer.getByRole('img', { name: 'e.svg' });
-  await until('it is drawn', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 300));
-  await image.click();
+/** The scripts of an SVG do not run. A file that can't be shown has a notice with a download. */
+async function showsNotices(page: Page): Promise<void> {
+  await next(page);
+  await isDrawn(page, 'e.svg', 300);
+  await viewer(page).getByRole('img', { name: 'e.svg' }).click();
 
-  await next();
-  await viewer.getByText('Couldn’t show this image').waitFor();
+  await next(page);
+  await viewer(page).getByText('Couldn’t show this image').waitFor();
   const download = page.waitForEvent('download');
-  await viewer.getByRole('link', { name: 'Download' }).last().click();
+  await viewer(page).getByRole('link', { name: 'Download' }).last().click();
   assert.equal((await download).suggestedFilename(), 'f.jpg');
-  if (isFullForm) await assertAccessible(page, t, { state: 'a notice' });
 
-  await next();
-  await viewer.getByText('No preview available').waitFor();
-  await viewer.getByText('\u2068BIN\u2069 file · 4 bytes').waitFor();
-  await next();
-  await viewer.getByText('This file is empty').waitFor();
+  await next(page);
+  await viewer(page).getByText('No preview available').waitFor();
+  await viewer(page).getByText('\u2068BIN\u2069 file · 4 bytes').waitFor();
+  await next(page);
+  await viewer(page).getByText('This file is empty').waitFor();
   const requested = requestsOf(page, '/file/');
-  await next();
-  await page.getByRole('dialog', { name: 'i.iso' }).getByText('No preview available').waitFor();
+  await next(page);
+  await viewer(page, 'i.iso').getByText('No preview available').waitFor();
   assert.deepEqual(requested(), []);
+}
 
-  await next();
-  // Few browsers show the format, but the service has a preview of it.
-  const scan = page.getByRole('dialog', { name: 'j.tiff' });
+/** Few browsers show TIFF, but the service has a preview of it. Without that, the notice has its thumbnail. */
+async function replacesPreview(page: Page): Promise<void> {
+  await next(page);
+  const scan = viewer(page, 'j.tiff');
   await scan.locator('.picture.loaded').waitFor();
-  await page.route('**/-/preview/j.tiff*', (route) => route.fulfill({ status: 503 }));
+  await page.route('**/-/preview/media/j.tiff*', (route) => route.fulfill({ status: 503 }));
   await page.reload();
   await scan.getByText('No preview available').waitFor();
   await scan.locator('.preview-notice .thumbnail.loaded img').waitFor();
   await scan.locator('.preview-notice').getByRole('link', { name: 'Download' }).waitFor();
   assert.equal(await scan.getByText('damaged').count(), 0);
-
-  await page.goto(`${site.url}?preview=missing.txt`);
-  await viewer.getByText('This file doesn’t exist').waitFor();
-  await viewer.getByRole('button', { name: 'Back to folder' }).click();
-  await viewer.waitFor({ state: 'detached' });
-  await becomes(() => page.url(), site.url);
-});
-
-test('A file waits for the part of the listing that contains it', IN_FULL_FORM_ONLY, async (t) => {
-  const site = await startSite(t, { store: 'disk' });
-  await fillFolder(site, 'a/', 1500);
-  const names = (await site.paths()).toSorted();
-  const last = names.at(-1)?.slice('a/'.length) ?? '';
-  const page = await openPage(t, { ...DESKTOP, url: `${site.url}-/session` });
-  const held = Promise.withResolvers<void>();
-  await page.route('**/?prefix=a*cursor=*', async (route) => {
-    await held.promise;
-    await route.continue();
-  });
-  await page.goto(`${site.url}a/?preview=${last}`);
-  const viewer = page.getByRole('dialog', { name: last });
-  await viewer.getByText('Loading…').waitFor();
-  held.resolve();
-  await viewer.getByText('1,500 of 1,500').filter({ visible: true }).waitFor();
-  await contents(page).waitFor();
-});
-
-test('A preview that fails shows the reason and a way to continue', IN_FULL_FORM_ONLY, async (t) => {
-  const files = { '1.txt': longText(600_000), '2.md': '# Words' };
-  const expectedErrors = [/file\/1\.txt/, /file\/2\.md/, /markdown-preview/];
-  const site = await startSite(t, { store: 'disk', files });
-  const page = await openPage(t, { ...DESKTOP, url: `${site.url}-/session`, expectedErrors });
-  await page.route('**/markdown-preview-*.js', (route) => route.abort());
-  await page.goto(`${site.url}?preview=1.txt`);
-  const viewer = page.getByRole('dialog');
-  await viewer.getByText('Showing the first \u2068262 kB\u2069').waitFor();
-  // By another program, so that the page does not know it.
-  assert.ok(site.root !== undefined, 'The site is on disk.');
-  await rm(join(site.root, '1.txt'));
-  await viewer.getByRole('button', { name: 'Show more' }).click();
-  await viewer.getByText('This file doesn’t exist').waitFor();
-
-  await page.getByRole('button', { name: 'Next file' }).click();
-  await viewer.getByText('Couldn’t load the preview').waitFor();
-  await page.unroute('**/markdown-preview-*.js');
-  await page.route('**/file/2.md', (route) => route.abort());
-  await viewer.getByRole('button', { name: 'Retry' }).click();
-  await viewer.getByText('Can’t reach the server.').waitFor();
-  await page.unroute('**/file/2.md');
-  await viewer.getByRole('button', { name: 'Retry' }).click();
-  await viewer.getByRole('heading', { name: 'Words' }).waitFor();
-});
-
-async function focusIsOn(page: Page, path: string): Promise<void> {
-  await until(`the focus is on ${path}`, () =>
-    page.evaluate((wanted) => document.activeElement?.getAttribute('data-path') === wanted, path),
-  );
 }

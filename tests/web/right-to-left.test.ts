@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { Locator } from 'playwright-core';
+import { test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, boxOfText, row, selectedPaths, swipe, waitForFocus } from './elements.ts';
+import { boxOf, boxOfText, isMirrored, row, selectedPaths, waitForFocus } from './elements.ts';
 import { textOf } from './models/languages.ts';
-import { DESKTOP, openSite, PHONE } from './open-site.ts';
-import { photo } from './samples.ts';
+import { DESKTOP, openSite } from './open-site.ts';
 import { openFileChooser, testFile, throttleUploads } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -23,152 +21,137 @@ const FILES = {
   'تقارير/2026 Budget/x.txt': 'x',
 };
 const text = await textOf('ar');
-const { previews } = text;
 
-describe('In Arabic', () => {
-  it('the viewer has the next file at the left, for buttons, keys and swipes', IN_FULL_FORM_ONLY, async (t) => {
-    const files = { '1.jpg': await photo(1), '2.jpg': await photo(2), '3.jpg': await photo(3) };
-    const { page } = await openSite(t, { files, visit: { ...PHONE, language: 'ar' } });
-    await row(page, '1.jpg').tap();
-    const [previous, next] = [previews.previous, previews.next].map((name) => page.getByRole('button', { name }));
-    assert.ok(previous && next);
-    assert.ok((await boxOf(next)).x < (await boxOf(previous)).x);
-    assert.deepEqual(await Promise.all([isMirrored(previous), isMirrored(next)]), [true, true]);
-    assert.equal(await next.getAttribute('title'), `${previews.next} (←)`);
-    await page.keyboard.press('ArrowLeft');
-    await page.getByRole('dialog', { name: '2.jpg' }).waitFor();
-    await page.keyboard.press('ArrowRight');
-    await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
-    await swipe(page, [80, 350], [300, 340]);
-    await page.getByRole('dialog', { name: '2.jpg' }).waitFor();
-    await swipe(page, [300, 350], [80, 360]);
-    await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
-
-    await page.keyboard.press('+');
-    const percentage = await boxOf(page.locator('.image-preview output'));
-    assertNear(percentage.x + percentage.width / 2, (await boxOf(page.locator('.image-preview'))).width / 2);
-  });
-
-  it('code and JSON are from left to right, tables and text as their contents', IN_FULL_FORM_ONLY, async (t) => {
-    const { page } = await openSite(t, { files: FILES, visit: ARABIC });
-    const show = async (name: string) => {
-      await page.goto(new URL(`?preview=${name}`, page.url()).href);
-      const scroller = page.locator('.viewer [data-scroller]');
-      await scroller.waitFor();
-      return scroller;
-    };
-    const code = await show('a.ts');
-    await page.keyboard.press('w');
-    const lines = code.locator('.line');
-    assertNear(await startOfText(lines.nth(0)), await startOfText(lines.nth(1)));
-
-    const json = await show('b.json');
-    assert.equal(await directionOf(json), 'ltr');
-
-    const table = await show('c.csv');
-    assert.equal(await directionOf(table.getByText('علي')), 'ltr');
-    assert.ok((await boxOf(table.getByText('name'))).x < (await boxOf(table.getByText('age'))).x);
-
-    const markdown = await show('d.md');
-    const article = await boxOf(markdown.getByRole('article'));
-    const end = article.x + article.width;
-    assertNear(await endOfText(markdown.getByText('فقرة عربية.')), end);
-    assert.equal(await directionOf(markdown.getByRole('blockquote')), 'rtl');
-    const items = markdown.getByRole('listitem');
-    assertNear(await startOfText(items.nth(0)), await startOfText(items.nth(1)));
-
-    const prose = (await show('e.txt')).locator('.line');
-    assert.ok((await startOfText(prose.nth(1))) < (await startOfText(prose.nth(0))));
-  });
-
-  it('names start at the right, and paths are from left to right', async (t) => {
-    const { page } = await openSite(t, { files: FILES, folder: 'تقارير/2026 Budget/', visit: ARABIC });
-    await row(page, 'تقارير/2026 Budget/x.txt').click();
-    await page.keyboard.press('Alt+Enter');
-    const details = page.locator('.details-sheet');
-    const [reports, budget] = [details.getByText('تقارير'), details.getByText('2026 Budget')];
-    assert.ok((await boxOf(reports.last())).x < (await boxOf(budget.last())).x);
-
-    await page.keyboard.press('Alt+Shift+M');
-    const picker = page.getByRole('dialog');
-    await picker.getByRole('navigation').getByRole('button', { name: 'تقارير' }).click();
-    const folder = picker.getByRole('option', { name: '2026 Budget' });
-    const icon = await boxOf(folder.locator('.entry-icon'));
-    assertNear(await endOfText(folder.locator('bdi')), icon.x - 12);
-    assert.equal(await isMirrored(folder), true);
-    const field = picker.getByRole('combobox');
-    await becomes(() => directionOf(field), 'rtl');
-    await field.fill('2026');
-    await becomes(() => directionOf(field), 'ltr');
-  });
-
-  it('the rubber band follows the mouse, and menus and drag images are at the right', IN_FULL_FORM_ONLY, async (t) => {
-    const files = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${100 + index}.txt`, '']));
-    const { page } = await openSite(t, { files, visit: ARABIC });
-    await page.getByRole('button', { name: text.shell.gridView }).first().click();
-    await page.locator('.tile').first().waitFor();
-    const [first, second, third] = await Promise.all(
-      ['100.txt', '101.txt', '102.txt'].map((path) => boxOf(row(page, path))),
-    );
-    assert.ok(first && second && third);
-    const tileName = await row(page, '100.txt').locator('.entry-name').evaluate(boxOfText);
-    assertNear(tileName.right, (await endOf(row(page, '100.txt').locator('.caption'))) - 4);
-    await page.mouse.move(second.x + second.width - 3, second.y + 2);
-    await page.mouse.down();
-    await page.mouse.move(third.x + 3, third.y + 60, { steps: 4 });
-    const band = page.locator('.rubber-band');
-    await until('the band ends at the mouse', async () => Math.abs((await boxOf(band)).x - third.x - 3) < 1);
-    await page.mouse.up();
-    await becomes(() => selectedPaths(page), ['101.txt', '102.txt']);
-
-    await page.evaluate(() => {
-      DataTransfer.prototype.setDragImage = (image, x) => {
-        const isAtRight = image instanceof HTMLElement && x === image.offsetWidth;
-        document.documentElement.dataset['dragImage'] = isAtRight ? 'at the right' : 'at the left';
-      };
-    });
-    await row(page, '101.txt').hover();
-    await page.mouse.down();
-    await page.mouse.move(first.x + 20, first.y + 20, { steps: 4 });
-    await page.locator('[data-drag-image="at the right"]').waitFor();
-    await page.keyboard.press('Escape');
-    await page.mouse.up();
-
-    await row(page, '100.txt').click();
-    await page.keyboard.press('ArrowLeft');
-    await waitForFocus(page, '101.txt');
-    await page.keyboard.press('Shift+F10');
-    const menu = await boxOf(page.getByRole('menu'));
-    assertNear(menu.x + menu.width, second.x + second.width);
-    const move = page.getByRole('menuitem', { name: text.actions.moveTo });
-    assert.equal(await isMirrored(move), true);
-    assert.equal(await isMirrored(page.getByRole('menuitem', { name: text.actions.download })), false);
-  });
-
-  it('the upload tray fills from the right', IN_FULL_FORM_ONLY, async (t) => {
-    const { page } = await openSite(t, { files: {}, visit: ARABIC });
-    await throttleUploads(page, 100_000);
-    const upload = page.getByRole('button', { name: text.shell.upload, exact: true });
-    const chooser = await openFileChooser(page, () => upload.first().click());
-    await chooser.setFiles([testFile('latin.bin', Buffer.alloc(1_000_000))]);
-    const tray = page.getByRole('region', { name: text.uploads.title });
-    const bar = tray.locator('.upload-row .progress-bar');
-    const part = await until('a part was sent', async () => {
-      const box = await boxOf(bar.locator('div'));
-      return box.width > 0 ? box : undefined;
-    });
-    assertNear(part.x + part.width, await endOf(bar));
-    assertNear(await endOfText(tray.locator('.upload-row .name')), await endOf(bar));
-    await tray.getByRole('button', { name: text.uploads.cancelAll }).click();
-  });
+test('In Arabic, names, menus and progress start at the right, and paths and code are from left to right', async (t) => {
+  const tiles = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`تقارير/${100 + index}.txt`, '']));
+  const { page } = await openSite(t, { files: { ...FILES, ...tiles }, folder: 'تقارير/2026 Budget/', visit: ARABIC });
+  await ordersPaths(page);
+  await page.keyboard.press('Alt+ArrowUp');
+  await row(page, 'تقارير/100.txt').waitFor();
+  await mirrorsTiles(page);
+  await page.keyboard.press('Alt+ArrowUp');
+  await directsTexts(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  // Ends the selection, so that the toolbar is that of the folder.
+  await page.keyboard.press('Escape');
+  await fillsTray(page);
 });
 
-/** Returns whether the last icon in an element is mirrored. */
-function isMirrored(element: Locator): Promise<boolean> {
-  return element
-    .locator('.icon')
-    .last()
-    .evaluate((icon) => getComputedStyle(icon).scale === '-1 1');
+async function ordersPaths(page: Page): Promise<void> {
+  await row(page, 'تقارير/2026 Budget/x.txt').click();
+  await page.keyboard.press('Alt+Enter');
+  const details = page.locator('.details-sheet');
+  const [reports, budget] = [details.getByText('تقارير'), details.getByText('2026 Budget')];
+  assert.ok((await boxOf(reports.last())).x < (await boxOf(budget.last())).x);
+
+  await page.keyboard.press('Alt+Shift+M');
+  const picker = page.getByRole('dialog');
+  await picker.getByRole('navigation').getByRole('button', { name: 'تقارير' }).click();
+  const folder = picker.getByRole('option', { name: '2026 Budget' });
+  const icon = await boxOf(folder.locator('.entry-icon'));
+  assertNear(await endOfText(folder.locator('bdi')), icon.x - 12);
+  assert.equal(await isMirrored(folder), true);
+  const field = picker.getByRole('combobox');
+  await becomes(() => directionOf(field), 'rtl');
+  await field.fill('2026');
+  await becomes(() => directionOf(field), 'ltr');
+  await page.keyboard.press('Escape');
+  await picker.waitFor({ state: 'detached' });
+}
+
+/** The rubber band follows the mouse. Menus and drag images are at the right. */
+async function mirrorsTiles(page: Page): Promise<void> {
+  await page.getByRole('button', { name: text.shell.gridView }).first().click();
+  await page.locator('.tile').first().waitFor();
+  const [first, second, third] = await Promise.all(
+    ['تقارير/100.txt', 'تقارير/101.txt', 'تقارير/102.txt'].map((path) => boxOf(row(page, path))),
+  );
+  assert.ok(first && second && third);
+  const tileName = await row(page, 'تقارير/100.txt').locator('.entry-name').evaluate(boxOfText);
+  assertNear(tileName.right, (await endOf(row(page, 'تقارير/100.txt').locator('.caption'))) - 4);
+  await page.mouse.move(second.x + second.width - 3, second.y + 2);
+  await page.mouse.down();
+  await page.mouse.move(third.x + 3, third.y + 60, { steps: 4 });
+  const band = page.locator('.rubber-band');
+  await until('the band ends at the mouse', async () => Math.abs((await boxOf(band)).x - third.x - 3) < 1);
+  await page.mouse.up();
+  await becomes(() => selectedPaths(page), ['تقارير/101.txt', 'تقارير/102.txt']);
+
+  await page.evaluate(() => {
+    DataTransfer.prototype.setDragImage = (image, x) => {
+      const isAtRight = image instanceof HTMLElement && x === image.offsetWidth;
+      document.documentElement.dataset['dragImage'] = isAtRight ? 'at the right' : 'at the left';
+    };
+  });
+  await row(page, 'تقارير/101.txt').hover();
+  await page.mouse.down();
+  await page.mouse.move(first.x + 20, first.y + 20, { steps: 4 });
+  await page.locator('[data-drag-image="at the right"]').waitFor();
+  await page.keyboard.press('Escape');
+  await page.mouse.up();
+
+  await row(page, 'تقارير/100.txt').click();
+  await page.keyboard.press('ArrowLeft');
+  await waitForFocus(page, 'تقارير/101.txt');
+  await page.keyboard.press('Shift+F10');
+  const menu = await boxOf(page.getByRole('menu'));
+  assertNear(menu.x + menu.width, second.x + second.width);
+  const move = page.getByRole('menuitem', { name: text.actions.moveTo });
+  assert.equal(await isMirrored(move), true);
+  assert.equal(await isMirrored(page.getByRole('menuitem', { name: text.actions.download })), false);
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+}
+
+/** Code and JSON are from left to right, tables and text as their contents. */
+async function directsTexts(page: Page): Promise<void> {
+  await row(page, 'a.ts').dblclick();
+  const show = async (name: string) => {
+    if (name !== 'a.ts') await page.keyboard.press('ArrowLeft');
+    const scroller = page.getByRole('dialog', { name }).locator('[data-scroller]');
+    await scroller.waitFor();
+    return scroller;
+  };
+  const code = await show('a.ts');
+  await page.keyboard.press('w');
+  const lines = code.locator('.line');
+  assertNear(await startOfText(lines.nth(0)), await startOfText(lines.nth(1)));
+  await page.keyboard.press('w');
+
+  const json = await show('b.json');
+  assert.equal(await directionOf(json), 'ltr');
+
+  const table = await show('c.csv');
+  assert.equal(await directionOf(table.getByText('علي')), 'ltr');
+  assert.ok((await boxOf(table.getByText('name'))).x < (await boxOf(table.getByText('age'))).x);
+
+  const markdown = await show('d.md');
+  const article = await boxOf(markdown.getByRole('article'));
+  const end = article.x + article.width;
+  assertNear(await endOfText(markdown.getByText('فقرة عربية.')), end);
+  assert.equal(await directionOf(markdown.getByRole('blockquote')), 'rtl');
+  const items = markdown.getByRole('listitem');
+  assertNear(await startOfText(items.nth(0)), await startOfText(items.nth(1)));
+
+  const prose = (await show('e.txt')).locator('.line');
+  assert.ok((await startOfText(prose.nth(1))) < (await startOfText(prose.nth(0))));
+}
+
+async function fillsTray(page: Page): Promise<void> {
+  await throttleUploads(page, 100_000);
+  const upload = page.getByRole('button', { name: text.shell.upload, exact: true });
+  const chooser = await openFileChooser(page, () => upload.first().click());
+  await chooser.setFiles([testFile('latin.bin', Buffer.alloc(1_000_000))]);
+  const tray = page.getByRole('region', { name: text.uploads.title });
+  const bar = tray.locator('.upload-row .progress-bar');
+  const part = await until('a part was sent', async () => {
+    const box = await boxOf(bar.locator('div'));
+    return box.width > 0 ? box : undefined;
+  });
+  assertNear(part.x + part.width, await endOf(bar));
+  assertNear(await endOfText(tray.locator('.upload-row .name')), await endOf(bar));
+  await tray.getByRole('button', { name: text.uploads.cancelAll }).click();
 }
 
 const directionOf = (element: Locator) => element.evaluate((node) => getComputedStyle(node).direction);

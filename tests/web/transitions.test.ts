@@ -1,51 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, button, moveFinger, row, selectedPaths, waitForTitle } from './elements.ts';
-import { FILES, openSite, visitSite } from './open-site.ts';
+import { boxOf, button, moveFinger, row, selectedPaths } from './elements.ts';
+import { visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-it(
-  'Opening a folder is animated without blocking input, and not for users who prefer less motion',
-  IN_FULL_FORM_ONLY,
-  async (t) => {
-    const { page } = await openSite(t, { files: FILES, visit: { reducedMotion: false } });
-    await page.evaluate(() => {
-      const observer = new MutationObserver(() => {
-        const { classList, dataset } = document.documentElement;
-        if (classList.contains('of-folder')) dataset['animated'] = 'yes';
-      });
-      observer.observe(document.documentElement, { attributeFilter: ['class'] });
-    });
-    await becomes(() => isLoaded(page), true);
-    await page.getByRole('treeitem', { name: 'Photos' }).waitFor();
-    // The second folder is opened while the page changes to the first one.
-    await page.evaluate(() => {
-      for (const name of ['Docs', 'Photos']) {
-        const item = [...document.querySelectorAll<HTMLElement>('[role="treeitem"]')].find(
-          ({ textContent }) => textContent === name,
-        );
-        item?.click();
-      }
-    });
-    await waitForTitle(page, 'Photos');
-    await row(page, 'Photos/2026/').waitFor();
-    await becomes(() => animations(page), { wasAnimated: true, classes: '' });
-
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    await page.evaluate(() => delete document.documentElement.dataset['animated']);
-    await row(page, 'Photos/2026/').dblclick();
-    await row(page, 'Photos/2026/Summer holidays/').waitFor();
-    assert.deepEqual(await animations(page), { wasAnimated: false, classes: '' });
-  },
-);
-
-it('A touch while a photo grows out of its tile is for the viewer', IN_FULL_FORM_ONLY, async (t) => {
+it('A touch while a photo grows out of its tile is for the viewer', async (t) => {
   const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
   const { page, site } = await visitSite(t, {
     files,
@@ -95,9 +59,3 @@ it('A touch while a photo grows out of its tile is for the viewer', IN_FULL_FORM
 
 const isLoaded = (page: Page) =>
   page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => /\/transitions\b.*\.js/.test(name)));
-
-const animations = (page: Page) =>
-  page.evaluate(() => {
-    const { className, dataset } = document.documentElement;
-    return { wasAnimated: dataset['animated'] === 'yes', classes: className };
-  });

@@ -1,18 +1,19 @@
+// Only this file proves that the PDF viewer of Chromium shows PDF files, also from their own origin, and that a PDF acts on
+// nothing. It needs all of Chromium, whose start and pages take twice the CPU time of the headless shell.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
-import { openPage } from './browser.ts';
-import { HOSTILE_PDFS, startHostileSite } from './hostile-site.ts';
-import { DESKTOP } from './open-site.ts';
-import { pdf } from './samples.ts';
-import { startSite } from './site.ts';
+import { openPage } from '../web/browser.ts';
+import { HOSTILE_PDFS, startHostileSite } from '../web/hostile-site.ts';
+import { DESKTOP } from '../web/open-site.ts';
+import { pdf } from '../web/samples.ts';
+import { startSite } from '../web/site.ts';
 
 export const needs: readonly Need[] = ['chromium'];
 
-test('The preview of a PDF shows the PDF viewer of the browser', IN_FULL_FORM_ONLY, async (t) => {
+test('The preview of a PDF shows the PDF viewer of the browser', async (t) => {
   const files = { 'small.pdf': pdf('Small'), 'large.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]) };
   const site = await startSite(t, { store: 'disk', files });
   const contentOrigin = `http://localhost:${new URL(site.url).port}`;
@@ -33,7 +34,7 @@ test('The preview of a PDF shows the PDF viewer of the browser', IN_FULL_FORM_ON
   await showsPdf(page, contentOrigin);
 });
 
-test('A hostile PDF never acts on the service, opened or framed', IN_FULL_FORM_ONLY, async (t) => {
+test('A hostile PDF never acts on the service, opened or framed', async (t) => {
   const { page, acts, urlOf } = await startHostileSite(t, HOSTILE_PDFS, { hasPdfViewer: true });
   for (const file of HOSTILE_PDFS) {
     await page.goto(urlOf(file));

@@ -1,21 +1,22 @@
+// Only this file proves that browsers show images, texts, videos and audio of CONTENT_ORIGIN inside of the page, and open its
+// files. It takes as long as two journeys of tests/web; tests/http proves the redirects and headers.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
-import { openPage } from './browser.ts';
-import { longText, photo, wav } from './samples.ts';
-import { type Site, startSite } from './site.ts';
-import { video } from './video.ts';
+import { openPage } from '../web/browser.ts';
+import { longText, photo, wav } from '../web/samples.ts';
+import { type Site, startSite } from '../web/site.ts';
+import { video } from '../web/video.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 /** The status in the log of a request that the browser cancelled, for example for the rest of a video. */
 const CLIENT_LEFT = 499;
 
-test('The page displays and opens files from their own origin', IN_FULL_FORM_ONLY, async (t) => {
+test('The page displays and opens files from their own origin', async (t) => {
   const { page, url, contents, log } = await visit(t, {
     'a.jpg': await photo(1, { width: 640, height: 480 }),
     'b.txt': longText(600_000),
