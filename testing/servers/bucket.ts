@@ -39,7 +39,7 @@ export async function createBucket(
   store: ObjectStore = testObjectStore(),
   { isVersioned = false }: { readonly isVersioned?: boolean } = {},
 ): Promise<TestBucket> {
-  const { endpoint, region, accessKeyId, secretAccessKey, isTemporary = false } = store;
+  const { endpoint, region, accessKeyId, secretAccessKey, minPartBytes, isTemporary = false } = store;
   const name = `test-${randomUUID()}`;
   const client = clientOf(store);
   const Bucket = name;
@@ -104,6 +104,7 @@ export async function createBucket(
       addressing: 'path',
       publicUrl: undefined,
       concurrency: 64,
+      ...(minPartBytes !== undefined && { minPartBytes }),
     },
     keys,
     openUploads: async () => (await uploads()).map(({ Key = '' }) => Key),

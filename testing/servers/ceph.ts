@@ -67,6 +67,7 @@ async function bringUp(cluster: StoreProcesses, address: string): Promise<Omit<C
     endpoint,
     region: DEFAULT_REGION,
     ...key,
+    minPartBytes: MIN_PART_BYTES,
     pids: { monitor, storage, gateway: gateway.pid },
     killGateway: () => gateway.kill(),
     async startGateway() {
@@ -75,6 +76,9 @@ async function bringUp(cluster: StoreProcesses, address: string): Promise<Omit<C
     applyLifecycles: () => cluster.run('radosgw-admin', 'lc', 'process', '--rgw-lc-debug-interval', '1'),
   };
 }
+
+/** A test of an upload in parts sends a tenth of what the minimum of Amazon S3 requires. */
+const MIN_PART_BYTES = 2 ** 20;
 
 /** The milliseconds until a closed disk notices. As a setting of the daemon, it would wake the idle daemon as often. */
 const QUICK_CLOSE = ['--bdev-aio-poll-ms', '10'];
@@ -177,6 +181,7 @@ osd op num shards = 1
 osd op num threads per shard = 1
 
 [client.rgw]
+rgw multipart min part size = ${MIN_PART_BYTES}
 # Time until a request that came before the disk is sent again. Each tick wakes the gateway and the disk.
 objecter tick interval = 0.5
 rgw thread pool size = 64

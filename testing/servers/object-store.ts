@@ -28,13 +28,19 @@ export function testObjectStore(): ObjectStore {
     region: process.env[region] || DEFAULT_REGION,
     accessKeyId: process.env[accessKeyId] ?? '',
     secretAccessKey: process.env[secretAccessKey] ?? '',
-    ...(process.env[MIN_PART_BYTES] !== undefined && { minPartBytes: Number(process.env[MIN_PART_BYTES]) }),
+    ...minPartBytesOfTests(),
     isTemporary: process.env[TEMPORARY] === 'true',
   };
 }
 
+/** Returns the minimum of the store of the tests, if it is known. Needs no store. */
+export function minPartBytesOfTests(): Pick<ObjectStore, 'minPartBytes'> {
+  const bytes = process.env[MIN_PART_BYTES];
+  return bytes === undefined ? {} : { minPartBytes: Number(bytes) };
+}
+
 /** Returns the bytes of a part of an upload, if the options of the bucket contain the minimum of the store. */
-export const partBytesOf = ({ minPartBytes = 8 * 2 ** 20 }: ObjectStore): number => minPartBytes;
+export const partBytesOf = ({ minPartBytes = 8 * 2 ** 20 }: Pick<ObjectStore, 'minPartBytes'>): number => minPartBytes;
 
 /** The environment variables by which `testObjectStore` finds this store. */
 export function environmentOf(store: ObjectStore): Record<string, string> {

@@ -4,14 +4,15 @@ import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Store } from '../../src/model/store.ts';
 import { file } from '../../tests/contract/bytes.ts';
 import type { TestBucket } from './bucket.ts';
+import { minPartBytesOfTests, partBytesOf } from './object-store.ts';
 
 type InBucket = { readonly bucket: TestBucket };
 
 /** Maximum bytes that tests copy in one request: the minimum size of an object's part. */
-export const MAX_COPY_BYTES = 5 * 2 ** 20;
+export const MAX_COPY_BYTES = minPartBytesOfTests().minPartBytes ?? 5 * 2 ** 20;
 
-/** Two objects of the same size, which exceeds that maximum: they are copied in two parts. The parts differ. */
-export const LARGE = Buffer.alloc(6 * 2 ** 20, 'a large object ');
+/** Two objects of the same size, which are uploaded and copied in two parts. The parts differ. */
+export const LARGE = Buffer.alloc(partBytesOf(minPartBytesOfTests()) + 1000, 'a large object ');
 export const OTHER = Buffer.alloc(LARGE.length, '0123456');
 
 /** The metadata of the objects. */

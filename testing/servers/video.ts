@@ -3,11 +3,10 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Store, Upload } from '../../src/model/store.ts';
 import { file } from '../../tests/contract/bytes.ts';
+import { partBytesOf, testObjectStore } from './object-store.ts';
 
-export const MIB = 2 ** 20;
-
-/** Bytes that differ at every offset, so that parts in a wrong order are detected. */
-export const BYTES = Buffer.alloc(34 * MIB);
+/** The bytes of five parts. They differ at every offset, so that parts in a wrong order are detected. */
+export const BYTES = Buffer.alloc(5 * partBytesOf(testObjectStore()));
 for (let at = 0; at + 4 <= BYTES.length; at += 4) BYTES.writeUInt32LE(at, at);
 
 /** Returns the first `size` of these bytes as an upload, in chunks whose size is no divisor of the part size. */

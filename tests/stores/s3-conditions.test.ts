@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { bytesAt, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers/objects.ts';
+import { bytesAt, LARGE, MAX_COPY_BYTES, OTHER, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, type Interceptor, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -18,10 +17,6 @@ const refuseConditions =
   (status: number, code: string, ...operations: string[]): Interceptor =>
   (request) =>
     operations.includes(request.operation) && hasCondition(request) ? errorResponse(status, code) : undefined;
-
-/** Two different contents of one size, which uploads and copies send in two parts. */
-const LARGE = Buffer.alloc(9 * 2 ** 20, 'a large object ');
-const OTHER = Buffer.alloc(LARGE.length, '0123456');
 
 const large = (content: Buffer) => ({ body: Readable.from([content]), size: content.length, type: 'text/plain' });
 
@@ -102,8 +97,8 @@ describe('A store that returns 412 for conditions that hold', () => {
   });
 });
 
-describe('A store that does not support UploadPartCopy', IN_FULL_FORM_ONLY, () => {
-  for (const maxCopyBytes of isFullForm ? [MAX_COPY_BYTES, 5 * 2 ** 30] : [MAX_COPY_BYTES]) {
+describe('A store that does not support UploadPartCopy', () => {
+  for (const maxCopyBytes of [MAX_COPY_BYTES, 5 * 2 ** 30]) {
     it(`copies large objects without it (CopyObject limit: ${maxCopyBytes} bytes)`, async (t) => {
       const opened = await openProxied(t, { maxCopyBytes });
       const { store, proxy, bucket, warnings } = opened;

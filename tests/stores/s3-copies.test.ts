@@ -18,13 +18,12 @@ import {
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, errorXml, firstOf, type OwnResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
 describe('A copy of an object', () => {
-  it('keeps names with all spaces of Unicode in its metadata', IN_FULL_FORM_ONLY, async (t) => {
+  it('keeps names with all spaces of Unicode in its metadata', async (t) => {
     const bucket = await createBucket();
     atEnd(t, () => bucket.remove());
     const options = { ...bucket.settings, warn: () => {} };
@@ -47,7 +46,7 @@ describe('A copy of an object', () => {
 });
 
 describe('A copy of a large object', () => {
-  for (const replace of isFullForm ? [false, true] : [false]) {
+  for (const replace of [false, true]) {
     it(`uses UploadPartCopy and keeps the type and metadata (replace: ${replace})`, async (t) => {
       const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
       const { store, proxy, bucket } = opened;
@@ -85,7 +84,7 @@ describe('A copy of a large object', () => {
     assert.deepEqual(await bucket.openUploads(), []);
   });
 
-  it('restarts when the source changes, so that all parts are of one version', IN_FULL_FORM_ONLY, async (t) => {
+  it('restarts when the source changes, so that all parts are of one version', async (t) => {
     const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { store, proxy } = opened;
     await put(opened, 'a', LARGE);
@@ -145,7 +144,7 @@ describe('A copy or move without replace', () => {
 });
 
 describe('A folder copy', () => {
-  it('succeeds when a lost CopyObject response is followed by 412 on the retry', IN_FULL_FORM_ONLY, async (t) => {
+  it('succeeds when a lost CopyObject response is followed by 412 on the retry', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     for (const key of ['f/a', 'f/b']) await put(opened, key, key);
@@ -181,7 +180,7 @@ describe('A store that returns 501 for If-None-Match on CopyObject', () => {
 describe('An Error document in a 200 response to CopyObject', () => {
   const failed: OwnResponse = { status: 200, body: errorXml('InternalError') };
 
-  it('is retried', IN_FULL_FORM_ONLY, async (t) => {
+  it('is retried', async (t) => {
     const opened = await openProxied(t);
     await put(opened, 'a', 'text');
     opened.proxy.intercept(firstOf('CopyObject', () => failed));

@@ -23,7 +23,7 @@ describe('The documented number of S3 requests', () => {
   for (const { name, plant, request } of COST_CASES) {
     if (!isFullForm && !representative.includes(name)) continue;
     it(`matches the requests sent: ${name}`, async (t) => {
-      const { bucket, proxy, port, store } = await serveProxied(t);
+      const { bucket, proxy, port, store } = await serveProxied(t, { minPartBytes: 8 * 2 ** 20 });
       await plant?.(bucket, port, store);
       // The store remembers for some minutes whether the bucket has object versions.
       await store.listVersions?.(parseFile('a'));

@@ -8,7 +8,6 @@ import { isStoreError } from '../../src/model/error.ts';
 import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { file, folder } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 
 describe('An S3_ENDPOINT that is not an object store', () => {
   it('is reported as unreachable when the connection is refused', async (t) => {
@@ -35,7 +34,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
     ]);
   });
 
-  it('is reported when it returns a web page for an upload', IN_FULL_FORM_ONLY, async (t) => {
+  it('is reported when it returns a web page for an upload', async (t) => {
     const endpoint = await serve(t, (request, response) => {
       request.resume().on('end', () => {
         const isInitiation = request.method === 'POST' && request.url?.includes('uploads');
@@ -56,7 +55,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
     }
   });
 
-  it('is reported when it returns well-formed XHTML', IN_FULL_FORM_ONLY, async (t) => {
+  it('is reported when it returns well-formed XHTML', async (t) => {
     const endpoint = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><head><title>Hello</title></head><body><p>Hello</p></body></html>');
@@ -67,7 +66,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
     ]);
   });
 
-  it('is reported when it returns 404 with an HTML body', IN_FULL_FORM_ONLY, async (t) => {
+  it('is reported when it returns 404 with an HTML body', async (t) => {
     const endpoint = await serve(t, (_request, response) => {
       response.writeHead(404, { 'content-type': 'text/html' });
       response.end('<html><body><h1>404 Not Found</h1></body></html>');

@@ -5,7 +5,6 @@ import { CopyObjectCommand, DeleteObjectCommand, PutObjectCommand } from '@aws-s
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, begin, type HttpResponse, send, within } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { BLUE, plain } from '../thumbnails/images.ts';
@@ -84,7 +83,7 @@ describe('GET /file/…', () => {
     assert.ok(followed.body.equals(LARGE));
   });
 
-  it('returns the current type, ETag and body after the object changes', IN_FULL_FORM_ONLY, async (t) => {
+  it('returns the current type, ETag and body after the object changes', async (t) => {
     const served = await serveProxied(t);
     const describeFile = async () => {
       const { headers, body } = await send(served.port, '/file/a');
@@ -103,7 +102,7 @@ describe('GET /file/…', () => {
     assert.equal(etag, second[1]);
   });
 
-  it('sends one GetObject for a file just below the redirect limit', IN_FULL_FORM_ONLY, async (t) => {
+  it('sends one GetObject for a file just below the redirect limit', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', JUST_BELOW);
     const { response, operations } = await operationsFor(served, '/file/a');
@@ -112,7 +111,7 @@ describe('GET /file/…', () => {
     assert.deepEqual(operations, ['GetObject']);
   });
 
-  it('sends at most two requests for an empty file', IN_FULL_FORM_ONLY, async (t) => {
+  it('sends at most two requests for an empty file', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', '');
     const { response, operations } = await operationsFor(served, '/file/a');
@@ -153,7 +152,7 @@ describe('GET /file/…', () => {
     assert.deepEqual(operations, ['HeadObject']);
   });
 
-  it('redirects to a 404 of the store when another client deleted a known large file', IN_FULL_FORM_ONLY, async (t) => {
+  it('redirects to a 404 of the store when another client deleted a known large file', async (t) => {
     const served = await serveProxied(t);
     await putLarge(served, 'a');
     await send(served.port, '/');
@@ -171,7 +170,7 @@ describe('The redirect to a large file', () => {
   const name = 'a folder/100 % größer "&+.txt';
   const path = `/file/${encodeURIComponent(name)}`;
 
-  it('returns the file with its stored type', IN_FULL_FORM_ONLY, async (t) => {
+  it('returns the file with its stored type', async (t) => {
     const served = await serveProxied(t);
     await putLarge(served, name, 'text/csv');
     const followed = await follow(await send(served.port, path));
@@ -202,24 +201,20 @@ describe('The redirect to a large file', () => {
     }
   });
 
-  it(
-    'sends HeadObject for the type of a listed file only if its name allows inline display',
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const served = await serveProxied(t);
-      for (const [key, query, operations] of [
-        ['a.png', '', ['HeadObject']],
-        ['b.png', '?download=1', []],
-        ['c.html', '', []],
-      ] as const) {
-        await putLarge(served, key);
-        await send(served.port, '/');
-        const result = await operationsFor(served, `/file/${key}${query}`);
-        assert.equal(result.response.status, 302);
-        assert.deepEqual(result.operations, operations, key);
-      }
-    },
-  );
+  it('sends HeadObject for the type of a listed file only if its name allows inline display', async (t) => {
+    const served = await serveProxied(t);
+    for (const [key, query, operations] of [
+      ['a.png', '', ['HeadObject']],
+      ['b.png', '?download=1', []],
+      ['c.html', '', []],
+    ] as const) {
+      await putLarge(served, key);
+      await send(served.port, '/');
+      const result = await operationsFor(served, `/file/${key}${query}`);
+      assert.equal(result.response.status, 302);
+      assert.deepEqual(result.operations, operations, key);
+    }
+  });
 
   it('signs the disposition and the type: a changed parameter returns 403', async (t) => {
     const served = await serveProxied(t);
@@ -248,7 +243,7 @@ describe('The redirect to a large file', () => {
     assert.equal(type, 'text/plain; charset=utf-8');
   });
 
-  it('returns the stored type even if only a listing without types was cached', IN_FULL_FORM_ONLY, async (t) => {
+  it('returns the stored type even if only a listing without types was cached', async (t) => {
     const served = await serveProxied(t);
     await putLarge(served, 'a.txt', 'text/csv');
     await send(served.port, '/');
@@ -256,7 +251,7 @@ describe('The redirect to a large file', () => {
     assert.match(followed.headers['content-type'] ?? '', /^text\/csv/);
   });
 
-  it('of a HEAD request is valid for HEAD', IN_FULL_FORM_ONLY, async (t) => {
+  it('of a HEAD request is valid for HEAD', async (t) => {
     const served = await serveProxied(t);
     await putLarge(served, name, 'text/csv');
     const response = await send(served.port, path, { method: 'HEAD' });
@@ -303,7 +298,7 @@ describe('A truncated GetObject response', () => {
     }
   });
 
-  it('returns 503 for a thumbnail, which succeeds later', IN_FULL_FORM_ONLY, async (t) => {
+  it('returns 503 for a thumbnail, which succeeds later', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a.png', await plain(BLUE).png().toBuffer(), 'image/png');
     served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutAfterBytes: 10 } : undefined));

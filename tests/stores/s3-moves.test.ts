@@ -10,7 +10,6 @@ import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -18,7 +17,7 @@ export const needs: readonly Need[] = ['bucket'];
 describe('A folder move', () => {
   it('interrupted while it deletes the source can be repeated, and keeps the files already moved', async (t) => {
     const removals = [['a/2', 'a/s/3'], ['a/1'], ['a/1', 'a/2']];
-    for (const removed of isFullForm ? removals : removals.slice(0, 1)) {
+    for (const removed of removals) {
       const { store, proxy, bucket } = await openProxied(t);
       await plant(store, { 'a/1': 'one', 'a/2': 'two', 'a/s/': null, 'a/s/3': 'three', 'b/1': 'old', 'b/old': 'old' });
       const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: true });
@@ -40,7 +39,7 @@ describe('A folder move', () => {
     }
   });
 
-  it('deletes one source file last, so an interrupted move can be repeated', IN_FULL_FORM_ONLY, async (t) => {
+  it('deletes one source file last, so an interrupted move can be repeated', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'a/s/': null, 'a/t/': null, 'a/u': 'one', 'a/v/w': 'two', 'a/v/x/': null });
     const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: false });
@@ -108,7 +107,7 @@ describe('A folder copy over an existing folder', () => {
   });
 });
 
-it('A file move onto a file with equal content but another type is a conflict', IN_FULL_FORM_ONLY, async (t) => {
+it('A file move onto a file with equal content but another type is a conflict', async (t) => {
   const { store } = await openProxied(t);
   await store.write(file('a'), upload('text', 'text/html'));
   await store.write(file('b'), upload('text', 'text/plain'));

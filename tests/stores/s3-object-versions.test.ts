@@ -12,7 +12,6 @@ import { testObjectStore } from '../../testing/servers/object-store.ts';
 import { LARGE, MAX_COPY_BYTES } from '../../testing/servers/objects.ts';
 import { type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -87,7 +86,7 @@ describe('A version in a bucket with object versions', () => {
     assert.ok((await bucket.keys()).includes('f/a'));
   });
 
-  it('can be large, and be restored with its attributes', IN_FULL_FORM_ONLY, async (t) => {
+  it('can be large, and be restored with its attributes', async (t) => {
     const { store } = await open(t);
     const large = () => ({ ...upload(LARGE.toString()), type: 'text/x-own' });
     await store.write(A, large(), { keep: { user: 'ann' } });
@@ -138,7 +137,7 @@ describe('A version in a bucket with object versions', () => {
     assert.deepEqual(await historyOf(bucket), []);
   });
 
-  it('remains when the versions of the bucket are enabled or suspended', IN_FULL_FORM_ONLY, async (t) => {
+  it('remains when the versions of the bucket are enabled or suspended', async (t) => {
     const { store, bucket, reopen } = await open(t, false);
     for (const text of ['1', '2', '3']) await store.write(A, upload(text), { keep: {} });
     await setVersioning(bucket, 'Enabled');

@@ -14,14 +14,13 @@ import { createBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, firstOf } from '../../testing/servers/s3-proxy.ts';
 import { file, ofKind, plant, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { append, assertOnly, assertStored, begin, commit, open, PART } from './s3-uploading.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
 describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, () => {
-  for (const size of isFullForm ? [10, PART + 10] : [PART + 10]) {
+  for (const size of [10, PART + 10]) {
     it(`of ${size} bytes is continued by another process, and leaves only the file`, async (t) => {
       const { store, bucket, other } = await openTwo(t);
       const bytes = randomBytes(size);
@@ -46,7 +45,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
     });
   }
 
-  it('below the size of a part sends its file in one request', IN_FULL_FORM_ONLY, async (t) => {
+  it('below the size of a part sends its file in one request', async (t) => {
     const { store, proxy } = await openProxied(t);
     await begin(store, { size: 3 });
     await append(store, 'abc');
@@ -55,7 +54,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
     assert.equal(proxy.requests.filter(({ operation, key }) => operation === 'PutObject' && key === 'a').length, 1);
   });
 
-  it('sends at most four parts at once, and three of a body that is verified', IN_FULL_FORM_ONLY, async (t) => {
+  it('sends at most four parts at once, and three of a body that is verified', async (t) => {
     const { store, proxy } = await openProxied(t);
     const bytes = randomBytes(6 * PART);
     for (const [id, verify, limit] of [
@@ -122,7 +121,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
   });
 
   it('leaves nothing when an older request ends after the upload was removed', async (t) => {
-    for (const size of isFullForm ? [10, PART + 10] : [PART + 10]) {
+    for (const size of [10, PART + 10]) {
       const { store, bucket } = await openProxied(t);
       await begin(store, { size: size + 10 });
       await append(store, randomBytes(size));
@@ -139,7 +138,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
     }
   });
 
-  it('starts again if the bucket has removed its parts', IN_FULL_FORM_ONLY, async (t) => {
+  it('starts again if the bucket has removed its parts', async (t) => {
     const { store, bucket } = await openProxied(t);
     const bytes = randomBytes(PART + 10);
     await begin(store, { size: bytes.length });
@@ -157,7 +156,7 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
     assert.deepEqual(await bucket.openUploads(), []);
   });
 
-  it('leaves no versions of its own objects in a bucket with object versions', IN_FULL_FORM_ONLY, async (t) => {
+  it('leaves no versions of its own objects in a bucket with object versions', async (t) => {
     const bucket = await createBucket(undefined, { isVersioned: true });
     t.after(() => bucket.remove());
     const store = openS3({ ...bucket.settings, warn: () => {} });
@@ -191,7 +190,7 @@ describe('The commit of an upload in parts to a bucket', { concurrency: CONCURRE
     ['CompleteMultipartUpload', PART + 10],
   ] as const;
   for (const [operation, size] of commits) {
-    for (const condition of isFullForm ? (['absent', undefined] as const) : (['absent'] as const)) {
+    for (const condition of ['absent', undefined] as const) {
       const name = condition ? ' with the condition "absent"' : '';
 
       it(`succeeds when the response to ${operation} is lost${name}`, async (t) => {

@@ -7,9 +7,7 @@ import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, firstOf, type OwnResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
-import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -41,7 +39,7 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
     MethodNotAllowed: errorResponse(405, 'MethodNotAllowed'),
     MalformedXML: errorResponse(400, 'MalformedXML'),
   };
-  for (const [name, response] of representatives(refusals, 'NotImplemented')) {
+  for (const [name, response] of Object.entries(refusals)) {
     it(`gets one DeleteObject per key, also later: ${name}`, async (t) => {
       const opened = await openProxied(t);
       const { store, proxy, bucket } = opened;
@@ -58,7 +56,7 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
     });
   }
 
-  it('gets Content-MD5, which some stores require', IN_FULL_FORM_ONLY, async (t) => {
+  it('gets Content-MD5, which some stores require', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket, warnings } = opened;
     for (const code of ['MissingContentMD5', 'InvalidRequest']) {
@@ -71,7 +69,8 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
       await store.moveFolder?.(folder('f'), folder('g'), { replace: true });
     }
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
-    assert.equal(proxy.count('DeleteObject'), 0);
+    const single = proxy.requests.filter(({ operation, key }) => operation === 'DeleteObject' && key?.startsWith('f/'));
+    assert.deepEqual(single, []);
     assert.deepEqual(warnings, []);
   });
 
@@ -86,7 +85,7 @@ describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
   });
 
-  it('gets DeleteObjects without ETags if it rejects ETags in the request', IN_FULL_FORM_ONLY, async (t) => {
+  it('gets DeleteObjects without ETags if it rejects ETags in the request', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     let refused = 0;
@@ -131,7 +130,7 @@ describe('An Error in a DeleteObjects response', { concurrency: CONCURRENT_TESTS
     );
   });
 
-  it('without a key makes the store delete all objects of the batch again', IN_FULL_FORM_ONLY, async (t) => {
+  it('without a key makes the store delete all objects of the batch again', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await putAll(opened, ...KEYS);
@@ -152,7 +151,7 @@ describe('An Error in a DeleteObjects response', { concurrency: CONCURRENT_TESTS
   });
 });
 
-describe('A busy store', IN_FULL_FORM_ONLY, () => {
+describe('A busy store', () => {
   it('gets DeleteObjects again, as one batch, after five SlowDown responses', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
@@ -179,7 +178,7 @@ describe('A removal', { concurrency: CONCURRENT_TESTS }, () => {
     assert.deepEqual(await bucket.keys(), []);
   });
 
-  it('with ifMatch works on a store that returns 501 for If-Match', IN_FULL_FORM_ONLY, async (t) => {
+  it('with ifMatch works on a store that returns 501 for If-Match', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await putAll(opened, 'a', 'b');

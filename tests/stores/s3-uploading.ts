@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { PendingUpload, Store, UploadDestination } from '../../src/model/store.ts';
+import { partBytesOf, testObjectStore } from '../../testing/servers/object-store.ts';
 import type { ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { MIB } from '../../testing/servers/video.ts';
 import { assertSameBytes, file } from '../contract/bytes.ts';
 
 /* An upload in parts of the file `a` to a bucket. */
 
 /** Bytes of a part. */
-export const PART = 8 * MIB;
+export const PART = partBytesOf(testObjectStore());
 
 export const TYPE = 'text/x-a';
 

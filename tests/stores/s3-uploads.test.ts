@@ -4,17 +4,20 @@ import type { WriteOptions } from '../../src/model/store.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse, firstOf } from '../../testing/servers/s3-proxy.ts';
-import { assertVideo, MIB, video } from '../../testing/servers/video.ts';
+import { assertVideo, video } from '../../testing/servers/video.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
+import { PART } from './s3-uploading.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
+/** Bytes of a file that has two parts. */
+const IN_PARTS = PART + 1000;
+
 describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
-  for (const size of isFullForm ? [0, 1, 8 * MIB - 1] : [8 * MIB - 1]) {
-    it(`of ${size} bytes sends one PutObject`, async (t) => {
-      const opened = await openProxied(t);
+  it('below the size of a part sends one PutObject', async (t) => {
+    const opened = await openProxied(t);
+    for (const size of [0, 1, PART - 1]) {
       for (const announced of [size, undefined]) {
         opened.proxy.forget();
         await opened.store.write(file('a'), { ...video(size), size: announced });
@@ -24,13 +27,13 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
         );
         await assertVideo(opened, 'a', size);
       }
-    });
-  }
+    }
+  });
 
-  it('of 33 MiB sends parts of 8 MiB, at most four concurrently', async (t) => {
+  it('sends parts of equal size, at most four concurrently', async (t) => {
     const opened = await openProxied(t);
     const { proxy, store } = opened;
-    const size = 33 * MIB + 1;
+    const size = 4 * PART + 1001;
     let received = 0;
     const fourReceived = Promise.withResolvers<undefined>();
     // Holds all responses until four parts are in progress, so a fifth would be counted.
@@ -47,28 +50,26 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
     );
     assert.deepEqual(
       [...sizes].toSorted(([left], [right]) => left - right),
-      [...Array.from({ length: 4 }, (_, index) => [index + 1, 8 * MIB]), [5, MIB + 1]],
+      [...Array.from({ length: 4 }, (_, index) => [index + 1, PART]), [5, 1001]],
     );
     await assertVideo(opened, 'a', size);
     assert.equal((await store.stat(file('a'))).etag, etag);
     assert.deepEqual(await opened.bucket.openUploads(), []);
   });
 
-  it('of exactly one or two parts is complete', IN_FULL_FORM_ONLY, async (t) => {
+  it('of exactly one or two parts is complete', async (t) => {
     const opened = await openProxied(t);
-    for (const size of [8 * MIB, 16 * MIB]) {
+    for (const size of [PART, 2 * PART]) {
       await opened.store.write(file('a'), video(size));
       await assertVideo(opened, 'a', size);
     }
   });
 
-  it('of unknown length stores all bytes, with at most two parts in flight', async (t) => {
+  it('of unknown length stores all bytes', async (t) => {
     const opened = await openProxied(t);
-    for (const size of isFullForm ? [8 * MIB, 16 * MIB, 33 * MIB] : [33 * MIB]) {
-      opened.proxy.forget();
+    for (const size of [PART, 2 * PART, 4 * PART + 1]) {
       await opened.store.write(file('a'), { ...video(size), size: undefined });
       await assertVideo(opened, 'a', size);
-      assert.ok(opened.proxy.maxConcurrent('UploadPart') <= 2, 'At most two parts of 16 MiB are in flight.');
     }
   });
 
@@ -78,22 +79,22 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
     const { etag } = await store.write(file('a'), upload('text'), { condition: 'absent' });
     assert.equal(headersOf('PutObject')?.['if-none-match'], '*');
     proxy.forget();
-    await store.write(file('b'), video(9 * MIB), { condition: 'absent' });
+    await store.write(file('b'), video(IN_PARTS), { condition: 'absent' });
     assert.equal(headersOf('CompleteMultipartUpload')?.['if-none-match'], '*');
     proxy.forget();
     await store.write(file('a'), upload('another'), { condition: { etag } });
     assert.match(headersOf('PutObject')?.['if-match'] ?? '', new RegExp(`^"?${etag}"?$`));
     proxy.forget();
     const { etag: current } = await store.stat(file('a'));
-    await store.write(file('a'), video(9 * MIB), { condition: { etag: current } });
+    await store.write(file('a'), video(IN_PARTS), { condition: { etag: current } });
     assert.match(headersOf('CompleteMultipartUpload')?.['if-match'] ?? '', new RegExp(`^"?${current}"?$`));
   });
 
-  it('in parts enforces its condition on a store that ignores it', IN_FULL_FORM_ONLY, async (t) => {
+  it('in parts enforces its condition on a store that ignores it', async (t) => {
     const { store, bucket } = await openProxied(t);
     await store.write(file('a'), upload('old'));
     for (const condition of ['absent', { etag: 'another' }] as const) {
-      await assert.rejects(store.write(file('a'), video(9 * MIB), { condition }), ofKind('condition-failed'));
+      await assert.rejects(store.write(file('a'), video(IN_PARTS), { condition }), ofKind('condition-failed'));
       assert.equal(await textOf(store, 'a'), 'old');
       assert.deepEqual(await bucket.openUploads(), []);
     }
@@ -103,7 +104,7 @@ describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
 describe('An upload that reports its outcome', () => {
   it('sends no request to learn whether it replaced an object', async (t) => {
     const { store, proxy } = await openProxied(t);
-    await store.write(file('a'), video(MIB), { onOutcome: () => assert.fail('The outcome is unknown.') });
+    await store.write(file('a'), video(1000), { onOutcome: () => assert.fail('The outcome is unknown.') });
     assert.deepEqual(
       proxy.requests.map(({ operation }) => operation),
       ['PutObject'],
@@ -112,24 +113,26 @@ describe('An upload that reports its outcome', () => {
 });
 
 describe('An upload whose response is lost', () => {
-  const uploads = [
-    ['PutObject', MIB],
-    ['UploadPart', 9 * MIB],
-    ['CompleteMultipartUpload', 9 * MIB],
-  ] as const;
-  for (const condition of isFullForm ? ([undefined, 'absent'] as const) : (['absent'] as const)) {
-    for (const [operation, size] of uploads) {
-      it(`succeeds on the retry of ${operation}${condition ? ' with the condition "absent"' : ''}`, async (t) => {
-        const opened = await openProxied(t);
+  for (const [operation, size] of [
+    ['PutObject', 1000],
+    ['UploadPart', IN_PARTS],
+    ['CompleteMultipartUpload', IN_PARTS],
+  ] as const) {
+    it(`succeeds on the retry of ${operation}, with and without a condition`, async (t) => {
+      const opened = await openProxied(t);
+      for (const [path, condition] of [
+        ['a', 'absent'],
+        ['b', undefined],
+      ] as const) {
         opened.proxy.intercept(firstOf(operation, () => 'cut when done'));
         const outcomes: boolean[] = [];
         const onOutcome: WriteOptions['onOutcome'] = ({ replaced }) => void outcomes.push(replaced);
-        await opened.store.write(file('a'), video(size), { condition, onOutcome });
-        await assertVideo(opened, 'a', size);
+        await opened.store.write(file(path), video(size), { condition, onOutcome });
+        await assertVideo(opened, path, size);
         assert.deepEqual(await opened.bucket.openUploads(), []);
         assert.deepEqual(outcomes, condition ? [false] : []);
-      });
-    }
+      }
+    });
   }
 
   it('succeeds when the retry of CompleteMultipartUpload returns NoSuchUpload', async (t) => {
@@ -139,7 +142,7 @@ describe('An upload whose response is lost', () => {
       if (operation !== 'CompleteMultipartUpload') return undefined;
       return ++completions === 1 ? 'cut when done' : errorResponse(404, 'NoSuchUpload');
     });
-    await opened.store.write(file('a'), video(9 * MIB));
-    await assertVideo(opened, 'a', 9 * MIB);
+    await opened.store.write(file('a'), video(IN_PARTS));
+    await assertVideo(opened, 'a', IN_PARTS);
   });
 });

@@ -11,7 +11,6 @@ import { LARGE, MAX_COPY_BYTES, OTHER } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { errorResponse } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -55,7 +54,7 @@ describe('A version in a bucket without object versions', () => {
     assert.deepEqual(await textsOf(store, A), ['2', '1']);
   });
 
-  it('keeps large files, which are copied and uploaded in parts', IN_FULL_FORM_ONLY, async (t) => {
+  it('keeps large files, which are copied and uploaded in parts', async (t) => {
     const { store } = await open(t, { maxCopyBytes: MAX_COPY_BYTES });
     const large = Buffer.concat([OTHER, OTHER]);
     for (const bytes of [LARGE, large, OTHER]) await store.write(A, bytesUpload(bytes), { keep: {} });
@@ -130,7 +129,7 @@ describe('A version in a bucket without object versions', () => {
     assert.equal(await textOf(store, long), '1');
   });
 
-  it('has no username if its key would be too long', IN_FULL_FORM_ONLY, async (t) => {
+  it('has no username if its key would be too long', async (t) => {
     const { store } = await open(t);
     const long = file(`${'x'.repeat(490)}/${'y'.repeat(460)}`);
     await store.write(long, upload('1'));

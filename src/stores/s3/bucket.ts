@@ -5,6 +5,9 @@ import { awsProviderChain, CredentialCache, type Credentials } from './credentia
 import { type BucketLocation, bucketEndpoint } from './endpoint.ts';
 import type { KeyPrefix } from './keys.ts';
 
+/** Minimum bytes of a part, so that an upload of some size needs few requests. */
+const MIN_PART_BYTES = 8 * 2 ** 20;
+
 /** The location of a bucket, and the credentials for it. */
 export interface S3Options extends BucketLocation {
   /** The access key; undefined for the credentials of the standard AWS chain. */
@@ -23,6 +26,8 @@ export interface S3Options extends BucketLocation {
   readonly onRequest?: RequestObserver | undefined;
   /** Maximum bytes of an object that the store copies in one request. Default: 5 GiB, as on AWS and R2 */
   readonly maxCopyBytes?: number;
+  /** Minimum bytes of a part of an upload. A smaller file is sent in one request. Default: 8 MiB */
+  readonly minPartBytes?: number;
   /** Milliseconds until the response headers of a quick request arrive. Default: 20 seconds */
   readonly timeoutMs?: number;
   /** Milliseconds after which an operation of a process that died can be continued. Default: 60 seconds */
@@ -38,6 +43,7 @@ export interface Bucket extends KeyPrefix {
   /** The features of Amazon S3 that the store supports. */
   readonly capabilities: Capabilities;
   readonly warn: S3Options['warn'];
+  readonly minPartBytes: number;
   /** Names the access key and its source in error messages. */
   readonly accessKey: string;
 }
@@ -57,5 +63,14 @@ export function openBucket(options: S3Options): Bucket {
     onRetry,
     onRequest,
   });
-  return { name: bucket, prefix, endpoint, client, capabilities: new Capabilities(warn), warn, accessKey };
+  return {
+    name: bucket,
+    prefix,
+    endpoint,
+    client,
+    capabilities: new Capabilities(warn),
+    warn,
+    minPartBytes: options.minPartBytes ?? MIN_PART_BYTES,
+    accessKey,
+  };
 }

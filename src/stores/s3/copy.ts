@@ -35,8 +35,8 @@ const MAX_COPY_BYTES = 5 * 2 ** 30;
 const COPY_PART_BYTES = 2 ** 29;
 const MAX_CONCURRENT_PART_COPIES = 4;
 
-/** Holdall reads and writes exclusive copies below this many bytes (the minimum part size of an upload). */
-const MIN_PART_BYTES = 5 * 2 ** 20;
+/** Holdall reads and writes exclusive copies below this many bytes (Amazon S3: minimum size of a part). */
+const MIN_COPIED_PART_BYTES = 5 * 2 ** 20;
 
 export interface CopyOptions extends Cancellable {
   /** Whether the copy must not replace an object. */
@@ -77,7 +77,8 @@ export class Copier {
    */
   copy(source: Source, to: Key, options: CopyOptions): Promise<string> {
     const isConditional = conditionOf(options) !== undefined;
-    if (isConditional && source.size < MIN_PART_BYTES) return this.#readAndWrite(source, to, options);
+    const isInParts = source.size >= Math.min(MIN_COPIED_PART_BYTES, this.#bucket.minPartBytes);
+    if (isConditional && !isInParts) return this.#readAndWrite(source, to, options);
     const isOneRequest = !isConditional && source.size <= this.#maxCopyBytes;
     return isOneRequest ? this.#copyWhole(source, to, options) : this.#copyInParts(source, to, options);
   }
@@ -239,7 +240,10 @@ export class Copier {
   async #copyWithoutPartCopies(source: Source, to: Key, options: CopyOptions): Promise<string> {
     await this.#requireDestination(to, options);
     if (source.size <= this.#maxCopyBytes) return this.#copyWhole(source, to, options);
-    return this.#uploadCopy(source, to, options, { ...planParts(source.size), send: this.#readAndWritePart });
+    return this.#uploadCopy(source, to, options, {
+      ...planParts(source.size, this.#bucket.minPartBytes),
+      send: this.#readAndWritePart,
+    });
   }
 
   async #uploadCopy(source: Source, to: Key, options: CopyOptions, plan: CopyPlan): Promise<string> {

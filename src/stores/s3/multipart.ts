@@ -155,11 +155,8 @@ const MIB = 2 ** 20;
 /** Maximum parts of one upload, on every store (Amazon S3, "multipart upload limits"). */
 export const MAX_PARTS = 10_000;
 
-/** Minimum bytes of a part. A smaller file is sent in one request. */
-const MIN_PART_BYTES = 8 * MIB;
-
-/** Bytes of a part if the size of the body is unknown: 10,000 parts then hold 156 GiB. */
-const UNKNOWN_SIZE_PART_BYTES = 16 * MIB;
+/** How many times as large parts are if the size of the body is unknown: 10,000 parts of 16 MiB hold 156 GiB. */
+const GROWTH_OF_UNKNOWN_SIZE = 2;
 
 /** Maximum parts in progress, and the total bytes that they may hold in memory. */
 const MAX_CONCURRENT_PARTS = 4;
@@ -178,12 +175,13 @@ export interface PartPlan {
  * Plans the parts of a body of at most `maxSize` bytes, so that 10,000 equal parts suffice. Throws `too-large` if no
  * store accepts an object of this size.
  */
-export function planParts(maxSize: number | undefined, minPartSize = MIN_PART_BYTES): PartPlan {
+export function planParts(maxSize: number | undefined, minPartSize: number): PartPlan {
   if (maxSize !== undefined && maxSize > MAX_OBJECT_BYTES) {
     const message = `The file is larger than ${MAX_OBJECT_BYTES} bytes (5 TiB), the limit of object stores.`;
     throw new StoreError('too-large-for-store', message);
   }
-  const needed = maxSize === undefined ? UNKNOWN_SIZE_PART_BYTES : Math.ceil(maxSize / MAX_PARTS / MIB) * MIB;
+  const needed =
+    maxSize === undefined ? GROWTH_OF_UNKNOWN_SIZE * minPartSize : Math.ceil(maxSize / MAX_PARTS / MIB) * MIB;
   const partSize = Math.max(minPartSize, needed);
   return { partSize, maxConcurrent: maxConcurrentParts(partSize) };
 }

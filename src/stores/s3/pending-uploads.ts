@@ -99,7 +99,7 @@ export class BucketUploads {
     { signal }: Cancellable,
   ): Promise<void> {
     requireId(id);
-    const { partSize } = planParts(size);
+    const { partSize } = planParts(size, this.#options.bucket.minPartBytes);
     await this.#options.puts.require(file, condition, { signal });
     await writeRecord(this.#options, id, { file, type, modified: modified?.getTime(), size, partSize, user }, 'absent');
   }

@@ -72,7 +72,7 @@ export class Writer {
   ): Promise<FileEntry> {
     const { condition, keep, signal } = options;
     const maxSize = size ?? declaredMax;
-    const { partSize, maxConcurrent } = planParts(maxSize);
+    const { partSize, maxConcurrent } = planParts(maxSize, this.#bucket.minPartBytes);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
     const first = await splitter.parts.next();
     const bytes = first.done ? Buffer.alloc(0) : first.value;
