@@ -8,7 +8,6 @@ import { openDisk } from '../../src/stores/disk/disk.ts';
 import { historyOf } from '../../src/stores/disk/version-names.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { file, folder, ofKind, silentLog, textOf, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
 
 /** Opens one folder several times, as several processes do: the stores share nothing in memory. */
 async function openSeveral(t: TestContext, count: number) {
@@ -27,7 +26,7 @@ async function openSeveral(t: TestContext, count: number) {
 const ROUNDS = 25;
 
 describe('Changes of a file on a disk on the condition of its ETag', { concurrency: true }, () => {
-  for (const keep of isFullForm ? [undefined, {}] : [{}]) {
+  for (const keep of [undefined, {}]) {
     const name = keep ? 'with versions' : 'without versions';
 
     it(`exclude each other in several processes, ${name}`, async (t) => {

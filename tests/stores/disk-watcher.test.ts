@@ -7,7 +7,6 @@ import { Root } from '../../src/stores/disk/root.ts';
 import { DiskWatcher, type DiskWatcherOptions } from '../../src/stores/disk/watcher.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 
 /** Watches a new folder. `seen` has the reported paths, and `?` for unknown changes. */
 async function watchFolder(t: TestContext, options: Pick<DiskWatcherOptions, 'maxFolders'> = {}, folders = ['f/g']) {
@@ -79,7 +78,7 @@ describe('The watcher of a disk', () => {
     assert.deepEqual(new Set(seen), new Set(['link', 'last']));
   });
 
-  it('reports unknown changes if more happen at a time than the system can queue', IN_FULL_FORM_ONLY, async (t) => {
+  it('reports unknown changes if more happen at a time than the system can queue', async (t) => {
     const { path, seen, untilSeen } = await watchFolder(t);
     // Synchronous, so that the events of all files arrive together.
     for (let index = 0; index < 6000; index++) writeFileSync(join(path, `${index}`), 'x');

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
 import type { GitHubRequest } from '../../testing/servers/github.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   countCommits,
@@ -31,7 +30,7 @@ describe('A failed change in a batch', () => {
       [PATCH_REF, 422],
       [POST_COMMIT, 403],
     ] as const;
-    for (const [route, status] of isFullForm ? refusals : refusals.slice(0, 1)) {
+    for (const [route, status] of refusals) {
       const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
       host.intercept(async (request) => {
         if (request.route !== route) return undefined;
@@ -50,18 +49,16 @@ describe('A failed change in a batch', () => {
     }
   });
 
-  if (isFullForm) {
-    it('does not cause one commit per change when the branch rejects every commit', async (t) => {
-      const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
-      repository.protect('main');
-      const outcomes = await Promise.allSettled(
-        numbers.map((number) => store.write(file(`${number}`), upload(`${number}`))),
-      );
-      assert.ok(outcomes.every(({ status }) => status === 'rejected'));
-      assert.ok(sent(host, PATCH_REF).length < 50, `${sent(host, PATCH_REF).length}`);
-      assert.equal(await countCommits(repository), 1);
-    });
-  }
+  it('does not cause one commit per change when the branch rejects every commit', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+    repository.protect('main');
+    const outcomes = await Promise.allSettled(
+      numbers.map((number) => store.write(file(`${number}`), upload(`${number}`))),
+    );
+    assert.ok(outcomes.every(({ status }) => status === 'rejected'));
+    assert.ok(sent(host, PATCH_REF).length < 50, `${sent(host, PATCH_REF).length}`);
+    assert.equal(await countCommits(repository), 1);
+  });
 
   it('fails alone when it conflicts with the present files', async (t) => {
     const { store, repository } = await openRepository(t, { files: { present: 'old', 'f/a': 'a' } });
@@ -129,8 +126,7 @@ describe('A failed change in a batch', () => {
         : undefined,
     );
     const write = (path: string) => store.write(file(path), upload(path));
-    const batches = isFullForm ? 2 : 1;
-    for (let batch = 0; batch < batches; batch++) {
+    for (let batch = 0; batch < 2; batch++) {
       host.forget();
       const refused = await Promise.allSettled(numbers.map((number) => write(`bad/${number}`)));
       assert.ok(refused.every(({ status }) => status === 'rejected'));
@@ -141,8 +137,7 @@ describe('A failed change in a batch', () => {
         ['fulfilled', 'rejected', 'fulfilled'],
       );
     }
-    const good = ['good10', 'good20', ...(isFullForm ? ['good11', 'good21'] : [])];
-    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', ...good.toSorted()]);
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'good10', 'good11', 'good20', 'good21']);
   });
 
   it('is avoided by splitting the batch when the host returns 413', async (t) => {

@@ -8,7 +8,6 @@ import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import {
   blobOf,
   controlledHost,
@@ -69,7 +68,7 @@ describe('The cache folder', () => {
     );
   });
 
-  it('evicts blobs at startup when the configured size is smaller, and only then', IN_FULL_FORM_ONLY, async (t) => {
+  it('evicts blobs at startup when the configured size is smaller, and only then', async (t) => {
     const { cache, folder } = await openCache(t);
     for (let index = 0; index < 5; index++) {
       const blob = blobOf(randomBytes(10_000));

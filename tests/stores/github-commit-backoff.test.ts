@@ -4,27 +4,24 @@ import { setImmediate } from 'node:timers/promises';
 import type { Store } from '../../src/model/store.ts';
 import { CommitBackoff } from '../../src/stores/github/commits/commit-backoff.ts';
 import { file, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { filesIn, GET_BRANCH, openRepository, PATCH_REF } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
 describe('Services that commit to one branch continuously', () => {
-  if (isFullForm) {
-    it('all make progress, however busy one of them is', async (t) => {
-      const { store, another, repository } = await openRepository(t);
-      let isOver = false;
-      const busy = write(store, 'busy', () => isOver);
-      const others = [another(), another()].map((other, which) => write(other, `other ${which}`, (made) => made === 4));
-      const over = Promise.all(others).finally(() => {
-        isOver = true;
-      });
-      const [made, madeByBusy] = await Promise.all([over, busy]);
-      assert.deepEqual(made, [4, 4]);
-      assert.equal(Object.keys(await filesIn(repository)).length, 1 + 8 + madeByBusy);
+  it('all make progress, however busy one of them is', async (t) => {
+    const { store, another, repository } = await openRepository(t);
+    let isOver = false;
+    const busy = write(store, 'busy', () => isOver);
+    const others = [another(), another()].map((other, which) => write(other, `other ${which}`, (made) => made === 4));
+    const over = Promise.all(others).finally(() => {
+      isOver = true;
     });
-  }
+    const [made, madeByBusy] = await Promise.all([over, busy]);
+    assert.deepEqual(made, [4, 4]);
+    assert.equal(Object.keys(await filesIn(repository)).length, 1 + 8 + madeByBusy);
+  });
 
   it('pause after a commit for at least its duration, after another client has moved the branch', async (t) => {
     const { store, host, repository } = await openRepository(t);

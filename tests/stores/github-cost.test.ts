@@ -9,7 +9,7 @@ import {
   serveCase,
   serveRepository,
 } from '../../testing/servers/github-costs.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
+import { isFullForm } from '../full-forms.ts';
 import { postForm } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -46,7 +46,7 @@ describe('The documented cost of requests', () => {
   });
 });
 
-describe('A hundred uploads at once', IN_FULL_FORM_ONLY, () => {
+describe('A hundred uploads at once', () => {
   it('succeed and share few commits', async (t) => {
     const { host, port, repository } = ending(t, await serveRepository(undefined, { gatherFor: 50 }));
     const before = await countCommits();

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   bytesUpload,
@@ -88,7 +87,7 @@ describe('A branch without write access', () => {
     }
   });
 
-  it('rejects the first commit to a protected branch with the message of the host', IN_FULL_FORM_ONLY, async (t) => {
+  it('rejects the first commit to a protected branch with the message of the host', async (t) => {
     const { store, repository } = await openEmptyRepository(t);
     repository.protect('main', 'Changes must be made through a pull request.');
     await assert.rejects(store.write(file('a'), upload('a')), errorMatching('denied', /through a pull request/));
@@ -115,7 +114,7 @@ describe('A branch without write access', () => {
     assert.equal(sent(host, PATCH_REF).length, 1);
   });
 
-  it('rejects a change when the branch is deleted during the commit', IN_FULL_FORM_ONLY, async (t) => {
+  it('rejects a change when the branch is deleted during the commit', async (t) => {
     const { store, host, repository } = await openRepository(t, { branch: 'files', defaultBranch: 'main' });
     await repository.commit({ x: 'x' }, 'Other', { branch: 'main' });
     host.intercept(async ({ route }) => {
@@ -137,7 +136,7 @@ describe('A renamed repository', () => {
     assert.equal(logged.filter(({ message }) => /GITHUB_REPO/.test(message)).length, 1);
   });
 
-  it('is not requested again when its redirect has no target', IN_FULL_FORM_ONLY, async (t) => {
+  it('is not requested again when its redirect has no target', async (t) => {
     const { store, host } = await openRepository(t);
     const elsewhere = { status: 307, headers: { location: `${host.apiUrl}/nowhere` }, body: { message: 'Moved' } };
     host.intercept(({ route }) => (route === POST_TREE ? elsewhere : undefined));
@@ -147,7 +146,7 @@ describe('A renamed repository', () => {
 });
 
 describe('A redirect of a write', () => {
-  for (const status of isFullForm ? [307, 308] : [307]) {
+  for (const status of [307, 308]) {
     it(`is followed with method and body within the origin: ${status}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       let redirects = 0;
@@ -179,7 +178,7 @@ describe('A redirect of a write', () => {
     assert.equal(other.host.requests.length, 0);
   });
 
-  it('fails when redirects form a loop', IN_FULL_FORM_ONLY, async (t) => {
+  it('fails when redirects form a loop', async (t) => {
     const { store, host } = await openRepository(t);
     host.intercept(({ method, query }) => {
       const location = `${host.apiUrl}/round?n=${Number(query.get('n') ?? 0) + 1}`;
@@ -191,7 +190,7 @@ describe('A redirect of a write', () => {
 });
 
 describe('A rejected branch update', () => {
-  for (const status of isFullForm ? [409, 422] : [409]) {
+  for (const status of [409, 422]) {
     it(`is retried on the new head when another client moved the branch, for any message: ${status}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       let moves = 0;
@@ -244,7 +243,7 @@ describe('A proxy in front of the host', () => {
     }
   });
 
-  it('is named in the error when it rejects the size of an upload', IN_FULL_FORM_ONLY, async (t) => {
+  it('is named in the error when it rejects the size of an upload', async (t) => {
     const { store, host } = await openRepository(t);
     host.intercept(({ route }) =>
       route === POST_BLOB ? { status: 413, headers: html, body: '<h1>No</h1>' } : undefined,

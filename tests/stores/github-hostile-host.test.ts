@@ -5,7 +5,6 @@ import { isStoreError } from '../../src/model/error.ts';
 import type { OwnResponse } from '../../testing/servers/github.ts';
 import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { GET_BRANCH, GET_TREE, MIB, respondWith, responseOf, unavailable } from './github-reading.ts';
@@ -101,7 +100,7 @@ describe('A malformed GitHub response', () => {
     assert.equal(await countCommits(repository), 1);
   });
 
-  it('to a branch update is a success when the branch moved', IN_FULL_FORM_ONLY, async (t) => {
+  it('to a branch update is a success when the branch moved', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(async ({ route, body }) => {
       if (route !== PATCH_REF) return undefined;
@@ -163,7 +162,7 @@ describe('A malformed GitHub response', () => {
     assert.deepEqual(await pathsIn(store, ''), ['a']);
   });
 
-  for (const body of isFullForm ? [{}, null, { parents: [null] }] : [{ parents: [null] }]) {
+  for (const body of [{}, null, { parents: [null] }]) {
     const name = `to a search for a commit whose response was lost is a temporary error: ${JSON.stringify(body)}`;
     it(name, async (t) => {
       const { store, host, repository } = await openRepository(t);
@@ -179,7 +178,7 @@ describe('A malformed GitHub response', () => {
     });
   }
 
-  it('to a request for the new repository name is an error', IN_FULL_FORM_ONLY, async (t) => {
+  it('to a request for the new repository name is an error', async (t) => {
     const { store, host } = await openRepository(t);
     const moved = { status: 307, headers: { location: `${host.apiUrl}/elsewhere` }, body: { message: 'Moved' } };
     for (const body of [{}, null, { full_name: 7 }]) {
@@ -190,7 +189,7 @@ describe('A malformed GitHub response', () => {
     }
   });
 
-  it('to a request for the download URL of a large file is a transient error', IN_FULL_FORM_ONLY, async (t) => {
+  it('to a request for the download URL of a large file is a transient error', async (t) => {
     const served = await serveRepository({ a: randomBytes(6 * MIB) });
     t.after(served.stop);
     const { port, host } = served;
@@ -261,7 +260,7 @@ describe('A response with surprising headers or body', () => {
     }
   });
 
-  it('is read as JSON under every JSON media type of GitHub', IN_FULL_FORM_ONLY, async (t) => {
+  it('is read as JSON under every JSON media type of GitHub', async (t) => {
     for (const type of ['application/vnd.github+json', 'application/vnd.github.v3+json; charset=utf-8']) {
       const opened = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
       const body = JSON.stringify(await responseOf(opened, '/branches/main'));
@@ -294,7 +293,7 @@ describe('A host that limits requests', () => {
     }
   });
 
-  it('receives no requests for at most one hour when its quota never resets', IN_FULL_FORM_ONLY, async (t) => {
+  it('receives no requests for at most one hour when its quota never resets', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0 });
     // In the year 2286.
     host.quota.reset = 9_999_999_999;
@@ -345,7 +344,7 @@ describe('A branch that a force push reset to before our commit', () => {
     assert.deepEqual(await pathsIn(store, ''), ['a', 'b']);
   });
 
-  it('is followed by an upload that is the first request afterwards', IN_FULL_FORM_ONLY, async (t) => {
+  it('is followed by an upload that is the first request afterwards', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'a' } }, { trust: 600 });
     const before = await repository.git('rev-parse', 'main');
     await store.write(file('ours'), upload('ours'));

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Content } from '../../testing/servers/github.ts';
 import { type Served, serveRepository } from '../../testing/servers/github-costs.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import { type HttpResponse, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { MIB } from './github-reading.ts';
@@ -76,7 +75,7 @@ describe('A file of 6 MB or more', () => {
     assert.equal((await send(port, '/file/b')).status, 200);
   });
 
-  it('is a transient error while the host fails to return a URL', IN_FULL_FORM_ONLY, async (t) => {
+  it('is a transient error while the host fails to return a URL', async (t) => {
     const { port, host } = await serve(t, { a: LARGE });
     host.intercept(({ route }) => (route.includes('/contents/') ? { status: 503 } : undefined));
     const failed = await send(port, '/file/a');
@@ -88,7 +87,7 @@ describe('A file of 6 MB or more', () => {
 });
 
 describe('A file just below 6 MB', () => {
-  it('is returned directly, also in ranges', IN_FULL_FORM_ONLY, async (t) => {
+  it('is returned directly, also in ranges', async (t) => {
     const { port, host } = await serve(t, { a: JUST_BELOW });
     const whole = await send(port, '/file/a');
     assert.equal(whole.status, 200);

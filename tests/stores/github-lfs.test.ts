@@ -10,7 +10,6 @@ import type { Changes, Content, OwnResponse } from '../../testing/servers/github
 import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
@@ -103,7 +102,7 @@ describe('A Git LFS pointer', () => {
     assert.deepEqual([...otherRequests(opened), ...host.requests], []);
   });
 
-  it('is resolved once also without a cache on disk', IN_FULL_FORM_ONLY, async (t) => {
+  it('is resolved once also without a cache on disk', async (t) => {
     const opened = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     const store = opened.another({ cache: { ...opened.options.cache, size: 0 } });
     await store.stat(file('a.bin'));
@@ -144,8 +143,7 @@ describe('A Git LFS pointer', () => {
     ['404', () => ({ status: 404, body: { message: 'Not Found' } })],
     ['403', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
   ] satisfies [string, (oid: string) => OwnResponse][];
-  const used = ['a web page', 'another object', 'another scheme', 'an invalid header', '404'];
-  for (const [name, responseFor] of isFullForm ? responses : responses.filter(([each]) => used.includes(each))) {
+  for (const [name, responseFor] of responses) {
     it(`is served unchanged when the host responds with ${name}`, async (t) => {
       const { store, host, pointer, oid } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
       host.intercept(({ route }) => (route === BATCH ? responseFor(oid) : undefined));
@@ -223,7 +221,7 @@ describe('An upload of a Git LFS pointer', () => {
     assert.equal(host.requests.filter(({ method }) => method !== 'GET').length, 0);
   });
 
-  it('is accepted when the text only mentions pointers', IN_FULL_FORM_ONLY, async (t) => {
+  it('is accepted when the text only mentions pointers', async (t) => {
     const { store } = await openRepository(t);
     for (const text of [`# Pointers\n\n${standard}`, VERSION, NO_OBJECT, `${standard}${'x'.repeat(1024)}`]) {
       await store.write(file('a.md'), upload(text));
@@ -264,7 +262,7 @@ describe('A file that only looks like a Git LFS pointer', () => {
     assert.deepEqual(otherRequests(opened), []);
   });
 
-  it('causes no request without a .gitattributes file', IN_FULL_FORM_ONLY, async (t) => {
+  it('causes no request without a .gitattributes file', async (t) => {
     const opened = await open(t, 'a.bin', {});
     await opened.store.list(folder(''));
     assert.deepEqual(await requestsDuring(opened, () => opened.store.stat(file('a.bin'))), []);
@@ -294,7 +292,7 @@ describe('A file that only looks like a Git LFS pointer', () => {
     assert.deepEqual(otherRequests(opened), []);
   });
 
-  it('is served unchanged when it declares another size than its object has', IN_FULL_FORM_ONLY, async (t) => {
+  it('is served unchanged when it declares another size than its object has', async (t) => {
     const { store, repository, oid } = await open(t, 'true.bin', { '.gitattributes': ATTRIBUTES });
     const text = `${VERSION}oid sha256:${oid}\nsize 999999999999999\n`;
     const other = await repository.commit({ 'a.bin': text });

@@ -8,7 +8,6 @@ import { openGitHub } from '../../src/stores/github/github.ts';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { tries } from '../seeds.ts';
 import { fileOf, filesIn, requireMember } from './github-writing.ts';
@@ -80,7 +79,7 @@ it('gives concurrent operations the outcomes of some sequential order', async (t
         `${actual} is not one of\n${[...new Set(sequentialResults)].join('\n')}`,
       );
     }),
-    tries(t, isFullForm ? 40 : 12),
+    tries(t, 12),
   );
 });
 
@@ -94,7 +93,7 @@ it('gives sequential operations the outcomes of an in-memory model', async (t) =
       for (const op of sequence) outcomes.push(await outcomeOf(run(store, op)));
       assert.deepEqual({ outcomes, files: sorted(await branch.files()) }, runSequentially(files, sequence));
     }),
-    tries(t, isFullForm ? 20 : 6),
+    tries(t, 6),
   );
 });
 

@@ -5,8 +5,6 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Store, WriteOptions } from '../../src/model/store.ts';
 import type { GitHubFake, TestRepository, Verdict } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
-import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 import { responseOf } from './github-reading.ts';
 import {
@@ -78,7 +76,7 @@ describe('A branch update whose response is lost', () => {
     assert.equal(await write('taken'), true);
   });
 
-  it('makes the change once when the host limits requests before the retry', IN_FULL_FORM_ONLY, async (t) => {
+  it('makes the change once when the host limits requests before the retry', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
     const limited = { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many requests' } };
     answering(host, PATCH_REF, 'cut when done', limited, () => repository.commit({ theirs: 'x' }));
@@ -94,7 +92,7 @@ describe('A branch update whose response is lost', () => {
     assert.equal(await countCommits(repository), 3);
   });
 
-  it('leaves the branch unchanged when no request gets through', IN_FULL_FORM_ONLY, async (t) => {
+  it('leaves the branch unchanged when no request gets through', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(({ route }) => (route === PATCH_REF ? 'cut' : undefined));
     await assert.rejects(store.write(file('a'), upload('ours')), ofKind('unavailable'));
@@ -123,7 +121,7 @@ describe('A branch update whose response is lost while the host returns the old 
     return opened;
   }
 
-  for (const lags of isFullForm ? [0, 1, 3] : [1]) {
+  for (const lags of [0, 1, 3]) {
     it(`succeeds after ${lags} outdated responses`, async (t) => {
       const { store, repository } = await arrange(t, { foreign: 3, lags });
       await move(store);
@@ -157,9 +155,8 @@ describe('Requests that create the objects of a commit', () => {
     'whose response is truncated': [{ cutAfterBytes: 10 }],
     'that fails temporarily': [broken, { status: 503, body: { message: 'Unicorn' } }],
   };
-  for (const route of isFullForm ? [POST_BLOB, POST_TREE, POST_COMMIT] : [POST_BLOB]) {
-    const used = route === POST_BLOB ? Object.keys(ways) : ['whose response is lost'];
-    for (const [how, verdicts] of representatives(ways, ...used)) {
+  for (const route of [POST_BLOB, POST_TREE, POST_COMMIT]) {
+    for (const [how, verdicts] of Object.entries(ways)) {
       it(`are retried: ${route.split('/').at(-1)} ${how}`, async (t) => {
         const { store, host, repository } = await openRepository(t);
         const bytes = randomBytes(1000);
@@ -184,7 +181,7 @@ describe('Requests that create the objects of a commit', () => {
     });
   }
 
-  it('upload a text as a blob when the host stores other bytes for it', IN_FULL_FORM_ONLY, async (t) => {
+  it('upload a text as a blob when the host stores other bytes for it', async (t) => {
     const { store, host, repository, logged } = await openRepository(t);
     host.intercept(async ({ route, body }) => {
       if (route !== POST_TREE || !JSON.stringify(body).includes('"content"')) return undefined;

@@ -9,7 +9,6 @@ import { GITHUB } from '../../src/stores/github/backend.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { GET_TREE, warnings } from './github-reading.ts';
 import {
@@ -186,29 +185,25 @@ describe('A branch with GITHUB_PATH', () => {
     await assertUntouchedExcept(opened, ['team/files/a.txt', 'team/files/link', 'team/files/module', 'team/files/up']);
   });
 
-  it(
-    'serves Git LFS objects by the rules in and above the folder, and not by those beside it',
-    IN_FULL_FORM_ONLY,
-    async (t) => {
-      const object = randomBytes(1000);
-      const rules = '*.bin filter=lfs diff=lfs merge=lfs -text\n';
-      for (const [place, isServed] of [
-        ['.gitattributes', true],
-        ['team/.gitattributes', true],
-        ['team/files/.gitattributes', true],
-        ['b/.gitattributes', false],
-        ['team/files-2/.gitattributes', false],
-      ] as const) {
-        const { store, repository } = await openPart(t);
-        const { pointer } = repository.addLfsObject(object);
-        await repository.commit({ [place]: rules, 'team/files/a.bin': pointer });
-        assert.equal((await store.stat(file('a.bin'))).size, isServed ? object.length : pointer.length, place);
-        if (isServed) assert.ok((await readAll(store, 'a.bin')).equals(object));
-      }
-    },
-  );
+  it('serves Git LFS objects by the rules in and above the folder, and not by those beside it', async (t) => {
+    const object = randomBytes(1000);
+    const rules = '*.bin filter=lfs diff=lfs merge=lfs -text\n';
+    for (const [place, isServed] of [
+      ['.gitattributes', true],
+      ['team/.gitattributes', true],
+      ['team/files/.gitattributes', true],
+      ['b/.gitattributes', false],
+      ['team/files-2/.gitattributes', false],
+    ] as const) {
+      const { store, repository } = await openPart(t);
+      const { pointer } = repository.addLfsObject(object);
+      await repository.commit({ [place]: rules, 'team/files/a.bin': pointer });
+      assert.equal((await store.stat(file('a.bin'))).size, isServed ? object.length : pointer.length, place);
+      if (isServed) assert.ok((await readAll(store, 'a.bin')).equals(object));
+    }
+  });
 
-  it('redirects to URLs of files in the folder', IN_FULL_FORM_ONLY, async (t) => {
+  it('redirects to URLs of files in the folder', async (t) => {
     const { store, host } = await openPart(t);
     await store.write(file('é #1.bin'), upload('content'));
     const found = await store.stat(file('é #1.bin'));
@@ -274,7 +269,7 @@ describe('A branch with GITHUB_PATH', () => {
     );
   });
 
-  it('begins an empty repository with the folder', IN_FULL_FORM_ONLY, async (t) => {
+  it('begins an empty repository with the folder', async (t) => {
     const opened = await openEmptyRepository(t, {}, { path: PATH });
     assert.deepEqual(await pathsIn(opened.store, ''), []);
     await opened.store.write(file('a.bin'), upload('\0'));
@@ -305,7 +300,7 @@ describe('A branch with GITHUB_PATH', () => {
     }
   });
 
-  it('shares a branch with services of other folders', IN_FULL_FORM_ONLY, async (t) => {
+  it('shares a branch with services of other folders', async (t) => {
     const opened = await openPart(t);
     const other = opened.another({ path: folder('team/files-2') });
     await Promise.all([

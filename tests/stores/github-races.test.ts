@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
 import type { GitHubFake } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   countCommits,
@@ -36,7 +35,7 @@ describe('Two Holdall services on one branch', () => {
     assert.equal(await repository.git('rev-list', '--merges', '--count', 'main'), '0');
   });
 
-  it('lose no changes when each writes files one after the other', IN_FULL_FORM_ONLY, async (t) => {
+  it('lose no changes when each writes files one after the other', async (t) => {
     const { store, another, repository } = await openRepository(t);
     const services = [store, another(), another()];
     const write = async (which: number, service = services[which]) => {
@@ -125,7 +124,7 @@ describe('A branch that another client moves during a commit', () => {
     });
   });
 
-  it('drops a change that was aborted meanwhile', IN_FULL_FORM_ONLY, async (t) => {
+  it('drops a change that was aborted meanwhile', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const aborted = new AbortController();
     beforeFirst(host, PATCH_REF, async () => {
@@ -154,7 +153,7 @@ describe('A branch that another client moves during a commit', () => {
     assert.deepEqual(Object.keys(await filesIn(repository)), ['z']);
   });
 
-  it('rejects the change after 30 attempts, without partial changes', IN_FULL_FORM_ONLY, async (t) => {
+  it('rejects the change after 30 attempts, without partial changes', async (t) => {
     const { store, host, repository } = await openRepository(t);
     let moves = 0;
     host.intercept(async ({ route }) => {
@@ -182,7 +181,7 @@ describe('A branch that another client moves during a commit', () => {
     assert.equal(await repository.git('show', 'main:a'), 'ours');
   });
 
-  it('is not reset by an outdated head that the host returns temporarily', IN_FULL_FORM_ONLY, async (t) => {
+  it('is not reset by an outdated head that the host returns temporarily', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
     const before = await repository.git('rev-parse', 'main');
     await store.write(file('a'), upload('1'));

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   BRANCH,
@@ -108,7 +107,6 @@ describe('Listing a branch of a repository', () => {
     ['closes the connection', 'cut'],
   ] as const) {
     for (const route of [GET_BRANCH, GET_TREE]) {
-      if (!isFullForm && (route === GET_TREE) !== (fault === 'cut')) continue;
       it(`fails while the host ${name} to ${route}, and recovers afterwards`, async (t) => {
         const { store, host, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
         host.intercept(respondWith(route, fault));

@@ -9,7 +9,6 @@ import { Checksums } from '../../src/zip/checksums.ts';
 import { buildArchive } from '../../src/zip/walk.ts';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
 import { BRANCH, makeTree, requestsDuring, requestsOf, TREE, TREES, UNCHANGED } from './github-reading.ts';
@@ -94,7 +93,7 @@ describe('A branch with more files than the host returns in one response', () =>
     assert.deepEqual(await requestsDuring(opened, () => store.list(folder('f3/deep/er'))), [UNCHANGED]);
   });
 
-  it('does not read a renamed folder again', IN_FULL_FORM_ONLY, async (t) => {
+  it('does not read a renamed folder again', async (t) => {
     const opened = await openTruncated(t);
     const { store, repository } = opened;
     await store.list(folder('f3/deep/er'));
@@ -180,7 +179,6 @@ describe('A branch with more files than the host returns in one response', () =>
   });
 
   it('is measured fast when its folders contain each other many times', {
-    ...IN_FULL_FORM_ONLY,
     timeout: 20_000,
   }, async (t) => {
     const opened = await open(t, { 'file.txt': 'text' });

@@ -8,7 +8,6 @@ import { isStoreError } from '../../src/model/error.ts';
 import { MAX_INLINE_BYTES } from '../../src/stores/github/commits/upload.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   bytesUpload,
@@ -135,7 +134,7 @@ describe('A rejected upload', () => {
     );
   });
 
-  it('fails as too large above 100 MiB, and the error names the limit', IN_FULL_FORM_ONLY, async (t) => {
+  it('fails as too large above 100 MiB, and the error names the limit', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const chunk = Buffer.alloc(MIB);
     let given = 0;
@@ -220,7 +219,7 @@ describe('A rejected upload', () => {
     assert.equal(sent(host, POST_BLOB, PATCH_REF).filter(({ status }) => status === 201).length, 0);
   });
 
-  it('is not retried when its connection breaks, because its bytes are consumed', IN_FULL_FORM_ONLY, async (t) => {
+  it('is not retried when its connection breaks, because its bytes are consumed', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
     host.intercept(({ route }) => (route === POST_BLOB ? 'cut' : undefined));
     await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(MIB))), ofKind('unavailable'));
@@ -228,7 +227,7 @@ describe('A rejected upload', () => {
     assert.equal(await countCommits(repository), 1);
   });
 
-  it('fails in an archived repository with the message of the host', IN_FULL_FORM_ONLY, async (t) => {
+  it('fails in an archived repository with the message of the host', async (t) => {
     const { store, repository } = await openRepository(t);
     repository.archive();
     const files = createFiles(store, { presignExpires: 60 });

@@ -4,7 +4,6 @@ import { describe, it, type TestContext } from 'node:test';
 import type { KeptId } from '../../src/model/kept-ids.ts';
 import type { Store, VersionStore } from '../../src/model/store.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { requestsDuring } from './github-reading.ts';
 import { messagesIn, openRepository, POST_BLOB } from './github-writing.ts';
@@ -110,7 +109,7 @@ describe('The versions of a file of a branch', () => {
     }
   });
 
-  it('come in pages of at most 20', IN_FULL_FORM_ONLY, async (t) => {
+  it('come in pages of at most 20', async (t) => {
     const { store, repository } = await open(t, { 'f/a': '0' });
     for (let number = 1; number <= 45; number++) await repository.commit({ 'f/a': String(number) });
     const sizes: number[] = [];
