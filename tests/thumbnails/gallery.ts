@@ -9,6 +9,10 @@ import type { Files } from '../../src/files/files.ts';
 import { parseFile } from '../../src/model/path.ts';
 import type { FileEntry } from '../../src/model/store.ts';
 import { requireEtag } from '../../src/model/store-errors.ts';
+import { drawRendition } from '../../src/thumbnails/draw.ts';
+import { asStoreError, type RenderLimits } from '../../src/thumbnails/errors.ts';
+import { needsChildProcess } from '../../src/thumbnails/render.ts';
+import { THUMBNAIL } from '../../src/thumbnails/renditions.ts';
 import { createThumbnails, type Thumbnails, type ThumbnailsOptions } from '../../src/thumbnails/thumbnails.ts';
 
 /** Files for tests. Reads are recorded and can be blocked. */
@@ -76,6 +80,21 @@ export async function thumbnailOf(test: TestContext, image: Buffer, path = 'imag
   const gallery = createGallery();
   return thumbnailsOf(test, gallery).get(gallery.put(path, image));
 }
+
+/**
+ * Returns the thumbnail of one image, drawn by the function that drawing processes call, with the error that a user gets.
+ * Starts no process. The caller must have called `allowAllFormats`.
+ */
+export async function drawnThumbnailOf(image: Buffer, path = 'image'): Promise<Buffer> {
+  try {
+    needsChildProcess(image, THUMBNAIL);
+    return await drawRendition(image, THUMBNAIL, LIMITS.deadlineMs);
+  } catch (error) {
+    throw asStoreError(error, parseFile(path), LIMITS);
+  }
+}
+
+const LIMITS: RenderLimits = { cpuTimeMs: 60_000, deadlineMs: 60_000, memoryLimitBytes: 2 ** 30 };
 
 /** Creates a folder that is removed at the end of the test. */
 export async function temporaryFolder(test: TestContext): Promise<string> {
