@@ -17,7 +17,7 @@ npm run history -- --check FILE
 const TESTS: Readonly<Record<string, string>> = {
   disk: 'tests/history/run-disk.test.ts',
   bucket: 'tests/history/run-s3.test.ts',
-  'versioned-bucket': 'tests/history/run-s3-versioned.test.ts',
+  'versioned-bucket': 'tests/long/history-versioned-s3.test.ts',
   github: 'tests/history/run-github.test.ts',
 };
 

@@ -6,7 +6,6 @@ import type { Store } from '../../src/model/store.ts';
 import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import { until } from '../../testing/until.ts';
 import { openChanges, type RecordedChanges } from '../changes/recorded.ts';
-import { isFullForm } from '../full-forms.ts';
 import { OLD_TEXTS, SCENARIOS, type Scenario, TestJob, World } from './scenarios.ts';
 
 /**
@@ -111,7 +110,7 @@ export function testInterruptedJobs(
             Array.from({ length: steps }, (_, index) => ({ scenario, interruption, step: index + 1, hasLater })),
           ),
         );
-        const chosen = isFullForm ? cases : cases.filter((_, index) => index % oneOf === 0);
+        const chosen = cases.filter((_, index) => index % oneOf === 0);
         const failures: Error[] = [];
         await forEachConcurrently(chosen, concurrency, async (each) => {
           await runCase(each, { create, takesNewContent, changes, expected: state }).catch((cause: unknown) => {

@@ -11,4 +11,3 @@ export const needs: readonly Need[] = ['bucket', 'git'];
 judgeRuns('disk', 20, 2);
 judgeRuns('github', 10, 2);
 judgeRuns('bucket', 12, 2);
-judgeRuns('versioned-bucket', 12, 2);

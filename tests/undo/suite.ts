@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { isStoreError } from '../../src/model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
-import { type Backend, shareWithinFile } from '../contract/backend.ts';
+import { type Backend, shareWithinFile, testsOf } from '../contract/backend.ts';
 import { plant } from '../contract/bytes.ts';
 import { openUndoableFiles, type UndoableFiles } from './undoable-files.ts';
 
@@ -186,13 +186,18 @@ const failsWith = (code: string, message: RegExp) => (error: unknown) =>
 const REPRESENTATIVE: ReadonlySet<string> = new Set(['a replaced file', 'a move over a file', 'a copy over a folder']);
 
 /**
- * The tests that the undo of changes passes on every store. `onlyRepresentative`: whether to test only some of the changes,
- * for a slow store.
+ * The tests that the undo of changes passes on every store. `onlyRepresentative`: for a slow store, only changes whose undo
+ * differs between stores.
  */
 export function testUndo(backend: Backend, { onlyRepresentative = false } = {}): void {
   const { open } = shareWithinFile(backend);
 
   describe(`undo on ${backend.name}`, () => {
+    const test = testsOf(backend);
+    /** Defines a test of what only the change log decides. */
+    const ofLog = (title: string, body: () => Promise<void>) => {
+      if (!onlyRepresentative) it(title, body);
+    };
     let undoable: UndoableFiles;
     let close: () => Promise<void>;
     beforeEach(async () => {
@@ -229,7 +234,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       });
     }
 
-    it('reverses renames of one file only in reverse order', async () => {
+    ofLog('reverses renames of one file only in reverse order', async () => {
       const { files, change, undo, upload } = undoable;
       await upload('a', 'x');
       const first = await change(() => files.renameFile(parseFile('a'), 'b', { replace: false }));
@@ -240,7 +245,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.tree(), { a: 'x' });
     });
 
-    it('reverses several replacements of one file in reverse order', async () => {
+    ofLog('reverses several replacements of one file in reverse order', async () => {
       const { change, undo, upload } = undoable;
       const ids: string[] = [];
       for (const content of ['1', '2', '3']) ids.push(await change(() => upload('a', content)));
@@ -253,7 +258,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.tree(), {});
     });
 
-    it('reverses an upload after its folder was renamed, and the file replaced in between', async () => {
+    ofLog('reverses an upload after its folder was renamed, and the file replaced in between', async () => {
       const { files, change, undo, upload } = undoable;
       const created = await change(() => upload('f/a', '1'));
       const renamed = await change(() => files.renameFolder(FOLDER, 'g', { replace: false }));
@@ -265,7 +270,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.contents(), {});
     });
 
-    it('does not reverse an upload if the file was replaced while its folder had another name', async () => {
+    ofLog('does not reverse an upload if the file was replaced while its folder had another name', async () => {
       const { files, change, undo, upload } = undoable;
       const created = await change(() => upload('f/a', '1'));
       const renamed = await change(() => files.renameFolder(FOLDER, 'g', { replace: false }));
@@ -339,7 +344,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.tree(), before);
     });
 
-    it('reverses a deletion after its item was restored and the restoration was reversed', async () => {
+    ofLog('reverses a deletion after its item was restored and the restoration was reversed', async () => {
       const { files, change, undo, upload } = undoable;
       await upload('d/a', '1');
       const deleted = await change(() => files.deleteFile(FILE));
@@ -353,7 +358,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.contents(), { 'd/a': '1' });
     });
 
-    it('redoes the fifth of: put, put, move over, put, put', async () => {
+    ofLog('redoes the fifth of: put, put, move over, put, put', async () => {
       const { files, change, undo, upload } = undoable;
       const ids = [
         await change(() => upload('d/a', '1')),
@@ -370,25 +375,28 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
     });
 
     for (const [name, { path, before, change, later }] of Object.entries(CHANGES_OF_PLACE)) {
-      it(`does not reverse ${name} after another program put another item there, also after a redo`, async (t) => {
-        const { store, tree, undo } = undoable;
-        if (!store.identify) return t.skip('The items of this store have no identity.');
-        await before(undoable);
-        const id = await undoable.change(() => change(undoable));
-        const redone = await undo(await undo(id));
-        await later?.(undoable);
-        await store.createFolder(parseFolder('elsewhere'));
-        if (isFolder(path)) {
-          await store.moveFolder?.(path, parseFolder('elsewhere/f'), { replace: false });
-          await plant(store, { [path]: null, [`${path}other`]: 'other' });
-        } else {
-          await store.move?.(path, parseFile('elsewhere/a'), { replace: false });
-          await plant(store, { [path]: 'other' });
-        }
-        const found = await tree();
-        await assert.rejects(undo(redone), failsWith('not-undoable', /has changed since/));
-        assert.deepEqual(await tree(), found);
-      });
+      test(
+        ['identify'],
+        `does not reverse ${name} after another program put another item there, also after a redo`,
+        async () => {
+          const { store, tree, undo } = undoable;
+          await before(undoable);
+          const id = await undoable.change(() => change(undoable));
+          const redone = await undo(await undo(id));
+          await later?.(undoable);
+          await store.createFolder(parseFolder('elsewhere'));
+          if (isFolder(path)) {
+            await store.moveFolder?.(path, parseFolder('elsewhere/f'), { replace: false });
+            await plant(store, { [path]: null, [`${path}other`]: 'other' });
+          } else {
+            await store.move?.(path, parseFile('elsewhere/a'), { replace: false });
+            await plant(store, { [path]: 'other' });
+          }
+          const found = await tree();
+          await assert.rejects(undo(redone), failsWith('not-undoable', /has changed since/));
+          assert.deepEqual(await tree(), found);
+        },
+      );
     }
 
     for (const [name, contents] of Object.entries({ 'an upload': ['1'], 'a replacement': ['0', '1'] })) {
@@ -411,7 +419,7 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       });
     }
 
-    it('does not redo a move over a file that another program has changed since the undo', async () => {
+    ofLog('does not redo a move over a file that another program has changed since the undo', async () => {
       const { files, change, undo, upload, store } = undoable;
       await upload('d/a', 'one');
       await upload('d/b', 'three');
@@ -426,21 +434,24 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.contents(), { 'd/b': 'one' });
     });
 
-    it('does not redo a move over a folder that another program has replaced since the undo', async (t) => {
-      const { files, change, undo, upload, store, tree } = undoable;
-      if (!store.identify) return t.skip('The items of this store have no identity.');
-      await upload('f/a', 'one');
-      await upload('g/b', 'three');
-      const moved = await change(() => files.moveFolder(FOLDER, TARGET, { replace: true }));
-      const undone = await undo(moved);
-      await store.moveFolder?.(TARGET, parseFolder('elsewhere'), { replace: false });
-      await plant(store, { 'g/': null, 'g/other': 'by another program' });
-      const found = await tree();
-      await assert.rejects(undo(undone), failsWith('not-undoable', /has changed since/));
-      assert.deepEqual(await tree(), found);
-    });
+    test(
+      ['identify'],
+      'does not redo a move over a folder that another program has replaced since the undo',
+      async () => {
+        const { files, change, undo, upload, store, tree } = undoable;
+        await upload('f/a', 'one');
+        await upload('g/b', 'three');
+        const moved = await change(() => files.moveFolder(FOLDER, TARGET, { replace: true }));
+        const undone = await undo(moved);
+        await store.moveFolder?.(TARGET, parseFolder('elsewhere'), { replace: false });
+        await plant(store, { 'g/': null, 'g/other': 'by another program' });
+        const found = await tree();
+        await assert.rejects(undo(undone), failsWith('not-undoable', /has changed since/));
+        assert.deepEqual(await tree(), found);
+      },
+    );
 
-    it('undoes a rename again after a redone chain that created the folder twice', async () => {
+    ofLog('undoes a rename again after a redone chain that created the folder twice', async () => {
       const { files, change, undo, upload } = undoable;
       let ids = [
         await change(() => files.createFolder(parseFolder('d/e'))),
@@ -457,27 +468,29 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
     });
 
     for (const [name, { from, path, before, change }] of Object.entries(INTERRUPTED_MOVES)) {
-      it(`completes the undo of ${name} whose first step was not recorded, and its own undo redoes it`, async (t) => {
-        const { store, tree, undo } = undoable;
-        if (!store.identify) return t.skip('The items of this store have no identity.');
-        await undoable.upload('d/other', 'other');
-        await before(undoable);
-        const original = await tree();
-        const id = await undoable.change(() => change(undoable));
-        const changed = await tree();
-        await moveUnrecorded(store, path, from);
-        const undone = await undo(id);
-        assert.deepEqual(await tree(), original);
-        await assert.rejects(undo(id), failsWith('already-undone', /already undone/));
-        const redone = await undo(undone);
-        assert.deepEqual(await tree(), changed);
-        await undo(redone);
-        assert.deepEqual(await tree(), original);
-      });
+      test(
+        ['identify'],
+        `completes the undo of ${name} whose first step was not recorded, and its own undo redoes it`,
+        async () => {
+          const { store, tree, undo } = undoable;
+          await undoable.upload('d/other', 'other');
+          await before(undoable);
+          const original = await tree();
+          const id = await undoable.change(() => change(undoable));
+          const changed = await tree();
+          await moveUnrecorded(store, path, from);
+          const undone = await undo(id);
+          assert.deepEqual(await tree(), original);
+          await assert.rejects(undo(id), failsWith('already-undone', /already undone/));
+          const redone = await undo(undone);
+          assert.deepEqual(await tree(), changed);
+          await undo(redone);
+          assert.deepEqual(await tree(), original);
+        },
+      );
 
-      it(`does not take another item for ${name} that an undo has moved back`, async (t) => {
+      test(['identify'], `does not take another item for ${name} that an undo has moved back`, async () => {
         const { store, tree, undo } = undoable;
-        if (!store.identify) return t.skip('The items of this store have no identity.');
         await before(undoable);
         const id = await undoable.change(() => change(undoable));
         await moveUnrecorded(store, path, isFolder(path) ? parseFolder('elsewhere') : parseFile('elsewhere'));
@@ -500,15 +513,18 @@ export function testUndo(backend: Backend, { onlyRepresentative = false } = {}):
       assert.deepEqual(await undoable.contents(), { 'f/a': 'second', 'f/c': 'by another program' });
     });
 
-    it('says that a replacement whose versions were deleted can no longer be reversed', async (t) => {
-      const { files, change, undo, upload, store } = undoable;
-      if (!store.purgeVersions) return t.skip('The versions of this store can not be deleted.');
-      await upload('d/a', 'first');
-      const replaced = await change(() => upload('d/a', 'second'));
-      await files.deleteVersions(FILE);
-      await assert.rejects(undo(replaced), failsWith('not-undoable', /no longer a version of the file/));
-      assert.deepEqual(await undoable.contents(), { 'd/a': 'second' });
-    });
+    test(
+      ['purgeVersions'],
+      'says that a replacement whose versions were deleted can no longer be reversed',
+      async () => {
+        const { files, change, undo, upload } = undoable;
+        await upload('d/a', 'first');
+        const replaced = await change(() => upload('d/a', 'second'));
+        await files.deleteVersions(FILE);
+        await assert.rejects(undo(replaced), failsWith('not-undoable', /no longer a version of the file/));
+        assert.deepEqual(await undoable.contents(), { 'd/a': 'second' });
+      },
+    );
 
     it('changes nothing if the last step of an undo is impossible', async () => {
       const { files, change, undo, upload, store } = undoable;

@@ -16,7 +16,6 @@ import { Checksums } from '../../src/zip/checksums.ts';
 import { buildArchive } from '../../src/zip/walk.ts';
 import { anyCodePoint } from '../code-points.ts';
 import { NAMES } from '../contract/names.ts';
-import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { tries } from '../seeds.ts';
 import { parseArchive } from './parse-archive.ts';
@@ -89,7 +88,7 @@ describe('Readers of ZIP archives', () => {
     const files = fc.array(fc.tuple(name, content), { maxLength: 20 }).map((entries) => new Map(entries));
     await fc.assert(
       fc.asyncProperty(files, async (tree) => void (await check(tree))),
-      tries(t, isFullForm ? 8 : 3),
+      tries(t, 3),
     );
   });
 });

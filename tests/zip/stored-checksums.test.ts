@@ -7,7 +7,6 @@ import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import { Checksums } from '../../src/zip/checksums.ts';
 import { StoredChecksums } from '../../src/zip/stored-checksums.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
 
 const MIB = 2 ** 20;
 const version = (path: string, size: number, etag = 'e') => ({ path, etag, size });
@@ -63,7 +62,7 @@ describe('Checksums of files', () => {
     );
   });
 
-  it('are kept within a fixed amount of memory, the latest ones', IN_FULL_FORM_ONLY, () => {
+  it('are kept within a fixed amount of memory, the latest ones', () => {
     const checksums = new Checksums();
     const count = 280_000;
     for (let index = 0; index < count; index++) checksums.note(version(String(index), 1), { position: 1, crc: index });

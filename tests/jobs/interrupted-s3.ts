@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { after, before } from 'node:test';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
+import type { Store } from '../../src/model/store.ts';
+import { openS3 } from '../../src/stores/s3/s3.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
+import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
+import { testObjectStore } from '../../testing/servers/object-store.ts';
+import { errorResponse, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { until } from '../../testing/until.ts';
+import { type Fault, testInterruptedJobs } from './interrupted.ts';
+
+/** Tests jobs on a bucket that are interrupted at their steps: one of so many. */
+export function testInterruptedOnBucket(oneOf: number): void {
+  let bucket: TestBucket;
+  before(async () => {
+    bucket = await createBucket();
+  });
+  after(() => bucket.remove());
+
+  testInterruptedJobs('s3', {
+    interruptions: ['killed', 'outage', 'suspended'],
+    concurrency: CONCURRENT_TESTS,
+    oneOf,
+    takesNewContent: false,
+    async create() {
+      const proxy = await startS3Proxy(testObjectStore());
+      const prefix = `${randomUUID()}/`;
+      const stores: Store[] = [];
+      const open = async (fault?: Fault) => {
+        const endpoint = fault ? proxy.url : bucket.settings.endpoint;
+        const store = openS3({ ...bucket.settings, endpoint, prefix, warn: () => {} });
+        stores.push(store);
+        if (!fault) return store;
+        proxy.intercept(async ({ method }) => {
+          const isStep = method !== 'GET' && method !== 'HEAD';
+          return (await fault.fails({ isStep })) ? errorResponse(403, 'AccessDenied') : undefined;
+        });
+        return store;
+      };
+      return {
+        open,
+        async settle() {
+          const { now } = await open();
+          const created = (await now?.())?.getTime() ?? 0;
+          await until('the next second', async () => ((await now?.())?.getTime() ?? 0) > created);
+        },
+        expireLeases: () => expireLeases(bucket, `${prefix}.holdall/leases/`),
+        async remove() {
+          for (const store of stores) await store.close?.();
+          await proxy.stop();
+        },
+      };
+    },
+  });
+}
+
+/** Makes all leases in a folder those of processes that have left them, which other processes acquire like expired ones. */
+async function expireLeases({ client, name: Bucket }: TestBucket, folder: string): Promise<void> {
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix: folder }));
+  for (const { Key } of Contents) {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+    const lease: object = JSON.parse((await Body?.transformToString()) ?? '{}');
+    await client.send(new PutObjectCommand({ Bucket, Key, Body: JSON.stringify({ ...lease, owner: '' }) }));
+  }
+}
