@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import { assertDeclared } from '../../tests/runner/declared.ts';
 import { findCommand } from '../debian-packages.js';
 import { cleanUpAtExit } from '../exit-cleanup.ts';
+import { createTables, NEW_FEED } from '../migrated-database.ts';
 import { type OwnedProcess, run, start } from '../processes.ts';
 import { until } from '../until.ts';
 import { findFreePort } from './free-port.ts';
@@ -15,6 +16,8 @@ import { findFreePort } from './free-port.ts';
 export interface TestPostgres {
   /** Creates an empty database and returns its URL, which contains a user and a password. */
   createDatabase(): Promise<string>;
+  /** Creates a database with all tables of Holdall, and returns its URL. */
+  createMigratedDatabase(): Promise<string>;
   /** Runs SQL as the owner of a database, outside of Holdall. Returns the rows. */
   query(url: string, text: string): Promise<Record<string, unknown>[]>;
   /** Kills all of its processes with SIGKILL, like a power failure. */
@@ -47,6 +50,20 @@ export async function startPostgres(): Promise<TestPostgres> {
       await client.end();
     }
   };
+  const createDatabase = async (options = '') => {
+    const name = `test_${randomBytes(6).toString('hex')}`;
+    await query(urlOf('postgres'), `create database ${name} ${options}`);
+    return urlOf(name);
+  };
+  let template: Promise<string> | undefined;
+  /** Returns the options of a copy. Running the migrations takes ten times as long, and by default, a copy twice as long. */
+  const copyTemplate = async () => {
+    const url = await createDatabase();
+    await createTables({ url, stateFolder: '/nowhere' });
+    const [{ server_version_num: version } = {}] = await query(url, 'show server_version_num');
+    const strategy = Number(version) >= 150_000 ? 'strategy file_copy' : '';
+    return `template ${new URL(url).pathname.slice(1)} ${strategy}`;
+  };
   const launch = async () => {
     server = start(asServerUser('postgres', ['-D', data, '-p', String(port), '-k', folder, ...OPTIONS]));
     await untilReady(server, () => query(urlOf('postgres'), 'select 1'));
@@ -69,10 +86,12 @@ export async function startPostgres(): Promise<TestPostgres> {
     throw error;
   }
   return {
-    async createDatabase() {
-      const name = `test_${randomBytes(6).toString('hex')}`;
-      await query(urlOf('postgres'), `create database ${name}`);
-      return urlOf(name);
+    createDatabase: () => createDatabase(),
+    async createMigratedDatabase() {
+      template ??= copyTemplate();
+      const url = await createDatabase(await template);
+      await query(url, NEW_FEED.replace('$1', `'${randomBytes(16).toString('base64')}'`));
+      return url;
     },
     query,
     async kill() {
@@ -85,7 +104,7 @@ export async function startPostgres(): Promise<TestPostgres> {
 }
 
 /** A server that other test files also use, and that is therefore not killed. */
-export type SharedPostgres = Pick<TestPostgres, 'createDatabase' | 'query' | 'stop'>;
+export type SharedPostgres = Omit<TestPostgres, 'kill' | 'restart'>;
 
 let shared: { readonly server: Promise<TestPostgres>; users: number } | undefined;
 
@@ -95,9 +114,10 @@ export async function sharePostgres(): Promise<SharedPostgres> {
   shared ??= { server: startPostgres(), users: 0 };
   const current = shared;
   current.users += 1;
-  const { createDatabase, query, stop } = await current.server;
+  const { createDatabase, createMigratedDatabase, query, stop } = await current.server;
   return {
     createDatabase,
+    createMigratedDatabase,
     query,
     async stop() {
       current.users -= 1;

@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testAppTokens('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));
+testAppTokens('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));

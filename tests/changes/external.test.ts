@@ -14,6 +14,7 @@ import type { Change } from '../../src/model/change.ts';
 import type { ReportChanges, Store } from '../../src/model/store.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
+import { createSqlite } from '../../testing/migrated-database.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, silentLog, upload } from '../contract/bytes.ts';
 import { RECORDER } from './contract.ts';
@@ -23,7 +24,7 @@ async function open(t: TestContext, holdMs = 50) {
   const root = await temporaryFolder(t);
   const { store } = await openDisk({ root, log: silentLog });
   atEnd(t, () => store.close?.());
-  const database = new Database(await openEngine({ url: undefined, stateFolder: await temporaryFolder(t) }));
+  const database = new Database(await openEngine(await createSqlite(await temporaryFolder(t))));
   atEnd(t, () => database.close());
   await database.start();
   const log = new ChangeLog(database);

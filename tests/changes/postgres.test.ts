@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testChanges('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));
+testChanges('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));

@@ -5,6 +5,7 @@ import { ChangeLog } from '../../src/changes/log.ts';
 import { ChangeRecorder } from '../../src/changes/recorder.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
+import { createSqlite } from '../../testing/migrated-database.ts';
 import { RECORDER } from './contract.ts';
 
 /** A change log in a database of its own. */
@@ -18,7 +19,7 @@ export async function openChanges(): Promise<RecordedChanges & AsyncDisposable> 
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-changes-'));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const database = new Database(await openEngine({ url: undefined, stateFolder: folder }));
+  const database = new Database(await openEngine(await createSqlite(folder)));
   resources.defer(() => database.close());
   await database.start();
   const log = new ChangeLog(database);

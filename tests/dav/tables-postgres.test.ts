@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testDavTables('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));
+testDavTables('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));

@@ -32,6 +32,7 @@ import { createLinks } from '../../src/server/links.ts';
 import { createUploads } from '../../src/server/uploads.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
+import { createSqlite } from '../../testing/migrated-database.ts';
 import { type Backend, bare, disk, memory } from '../contract/backend.ts';
 import { keepConnections } from './client.ts';
 
@@ -339,7 +340,7 @@ async function createTestLink({ table }: LinkService): Promise<string> {
 }
 
 async function startTestDatabase(folder: string, resources: AsyncDisposableStack): Promise<Database> {
-  const database = new Database(await openEngine({ url: undefined, stateFolder: folder }));
+  const database = new Database(await openEngine(await createSqlite(folder)));
   resources.defer(() => database.close());
   await database.start();
   return database;

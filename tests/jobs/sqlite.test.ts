@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
+import { createSqlite } from '../../testing/migrated-database.ts';
 import { testJobs } from './contract.ts';
 
 let folder = '';
@@ -11,4 +12,4 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 let count = 0;
-testJobs('SQLite', async () => ({ url: undefined, stateFolder: join(folder, String(++count)) }));
+testJobs('SQLite', () => createSqlite(join(folder, String(++count))));

@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testLinks('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));
+testLinks('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));

@@ -38,13 +38,21 @@ export function testDatabaseUploads(engine: string, locate: () => Promise<Databa
         table.create({ ...upload, network, site, owner });
       const expire = (...ids: string[]) =>
         database.run((db) => db.updateTable('uploads').set({ expires_at: 0 }).where('id', 'in', ids).execute());
-      return { table, begin, expire };
+      /** Adds copies of an upload, as if it had begun so many times more. */
+      const repeat = (id: string, count: number) =>
+        database.run(async (db) => {
+          const row = await db.selectFrom('uploads').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+          const copies = Array.from({ length: count }, (_, index) => ({ ...row, id: `${id}-${index}` }));
+          await db.insertInto('uploads').values(copies).execute();
+        });
+      return { table, begin, expire, repeat };
     };
 
     it('limits the unfinished uploads of the anonymous users of each network', async (t) => {
-      const { table, begin, expire } = await openTable(t);
+      const { table, begin, expire, repeat } = await openTable(t);
       const [first, second] = [await begin('192.0.2.1'), await begin('192.0.2.1')];
-      for (let count = 2; count < 100; count++) await begin('192.0.2.1');
+      await repeat(second.id, 97);
+      await begin('192.0.2.1');
       const message = /^Anonymous users of your network already have 100 unfinished uploads, the maximum\./;
       await assert.rejects(begin('192.0.2.1'), { message });
       await begin('192.0.2.2');
@@ -57,8 +65,12 @@ export function testDatabaseUploads(engine: string, locate: () => Promise<Databa
     });
 
     it('limits those of all networks that one site can have', async (t) => {
-      const { begin } = await openTable(t);
-      for (let count = 0; count < 1000; count++) await begin(`2001:db8:1:${count % 20}::`, { site: '2001:db8:1::' });
+      const { begin, repeat } = await openTable(t);
+      for (let network = 0; network < 10; network++) {
+        const { id } = await begin(`2001:db8:1:${network}::`, { site: '2001:db8:1::' });
+        await repeat(id, network === 9 ? 98 : 99);
+      }
+      await begin('2001:db8:1:99::', { site: '2001:db8:1::' });
       const message = /^Anonymous users of your network already have 1000 unfinished uploads, the maximum\./;
       await assert.rejects(begin('2001:db8:1:99::', { site: '2001:db8:1::' }), { message });
       await begin('2001:db8:2:99::', { site: '2001:db8:2::' });

@@ -11,4 +11,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-testDatabaseUploads('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));
+testDatabaseUploads('PostgreSQL', async () => ({
+  url: await server.createMigratedDatabase(),
+  stateFolder: '/nowhere',
+}));

@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testWebhooks('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));
+testWebhooks('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import { parseFile, ROOT } from '../../src/model/path.ts';
 import { atEnd } from '../../testing/holdall.ts';
+import { createSqlite } from '../../testing/migrated-database.ts';
 import { until } from '../../testing/until.ts';
 import { testWebhooks } from './contract.ts';
 import { openTables, startDelivering } from './delivering.ts';
@@ -18,7 +19,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 let count = 0;
-testWebhooks('SQLite', async () => ({ url: undefined, stateFolder: join(folder, String(++count)) }));
+testWebhooks('SQLite', () => createSqlite(join(folder, String(++count))));
 
 it('The webhooks of a restored database send a change again with the same ID', async (t) => {
   const receiver = await startReceiver();
