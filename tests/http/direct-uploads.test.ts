@@ -98,7 +98,7 @@ describe('Parts that a client sends to the bucket', () => {
     assert.deepEqual(service.events().length, 1);
     // As after a lost response.
     assert.equal((await service.asAnn(url, partAt(bytes.length))).status, 204);
-    assertFailure(await presign(service.asAnn, url, bytes), 409, /All 8388613 bytes/);
+    assertFailure(await presign(service.asAnn, url, bytes), 409, new RegExp(`All ${bytes.length} bytes`));
     assert.equal((await service.asAnn(url, HEAD)).headers['upload-parts'], undefined);
   });
 
