@@ -47,7 +47,7 @@ try {
     root: ROOT,
     publicDir: false,
     logLevel: 'warn',
-    plugins: [lightHttp()],
+    plugins: [lightHttp(), withoutGlob()],
     ssr: { noExternal: true, external: [...INSTALLED, ...NEVER_LOADED] },
     // The other entry points of some packages load modules by computed names, which can't be bundled.
     resolve: { mainFields: ['module', 'main'] },
@@ -138,5 +138,22 @@ function lightHttp() {
         `export const { ${names.join(', ')} } = whole;`,
       ].join('\n');
     },
+  };
+}
+
+/**
+ * Omits the package `glob`, which @fastify/static loads at each start, and uses only to make a route for each file. Here, one route
+ * serves all files.
+ *
+ * @returns {import('vite').Plugin}
+ */
+function withoutGlob() {
+  const id = '\0without-glob';
+  return {
+    name: 'without-glob',
+    enforce: 'pre',
+    resolveId: (name) => (name === 'glob' ? id : null),
+    load: (name) =>
+      name === id ? "export function glob() { throw new Error('The build contains no glob patterns.'); }" : null,
   };
 }

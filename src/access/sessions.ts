@@ -1,7 +1,8 @@
-import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { EncryptJWT, type JWTPayload, jwtDecrypt } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../cache/lru-options.ts';
+import { deriveKey } from './derived-keys.ts';
 import type { Identity, Policy, UserEntry } from './policy.ts';
 import type { SessionRevocations } from './session-revocations.ts';
 
@@ -157,14 +158,6 @@ export function createSeal(key: Buffer, purpose: string): Seal {
       }
     },
   };
-}
-
-/**
- * Derives a 32-byte key for one purpose with HKDF (RFC 5869). It reveals neither `key` nor the keys for other
- * purposes.
- */
-export function deriveKey(key: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', `holdall ${purpose}`, 32));
 }
 
 const JWE_HEADER = { alg: 'dir', enc: 'A256GCM' } as const;

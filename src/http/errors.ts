@@ -146,3 +146,10 @@ function isRepeated(mistakes: NonNullable<FastifyError['validation']>): boolean 
 }
 
 const toJson = (value: unknown) => JSON.stringify(value) ?? '';
+
+/** Returns the error for a request with an app token that could give permissions that remain without the token. */
+export function appTokenRefused(): HttpError {
+  const message =
+    "App tokens can't manage share links, webhooks, app tokens or sessions. Sign in without an app token.";
+  return new HttpError('permission-denied', message);
+}

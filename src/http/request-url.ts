@@ -9,6 +9,9 @@ export function withoutAuthority(target: string): string {
   return target.startsWith('/') ? target : target.replace(AUTHORITY, '');
 }
 
+/** Path of the OIDC callback, relative to the URL of the service. */
+export const SIGN_IN_CALLBACK = '/-/sign-in/callback';
+
 /** Route for requests outside the base path. No client can reach it by its own path. */
 export const OUTSIDE_ROUTE = '/-/outside-base-path';
 

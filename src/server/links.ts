@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import { deriveKey } from '../access/derived-keys.ts';
 import type { Policy } from '../access/policy.ts';
-import { deriveKey } from '../access/sessions.ts';
 import type { Database } from '../database/database.ts';
 import { RevocationWatch } from '../database/revocation-watch.ts';
 import { LinkSessions } from '../http/access/link-session.ts';

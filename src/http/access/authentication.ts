@@ -10,7 +10,7 @@ import { createSessions, type Session } from '../../access/sessions.ts';
 import { type AppToken, isAppTokenSecret } from '../../app-tokens/app-token.ts';
 import type { AppTokenLookup } from '../../app-tokens/app-token-lookup.ts';
 import { prefers } from '../accept.ts';
-import { HttpError } from '../errors.ts';
+import { appTokenRefused, HttpError } from '../errors.ts';
 import type { WindowCounters } from '../limits/counters.ts';
 import type { SignIn } from '../schemas.ts';
 import { createJwtCheck, type JwtCheck, type JwtSettings } from './jwt.ts';
@@ -19,7 +19,7 @@ import type { ProviderSettings } from './provider.ts';
 import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts';
 import { isLoopbackClient } from './request-origin.ts';
 import { createSessionCookie, ignoresCookies, type SessionCookie } from './session-cookie.ts';
-import { appTokenRefused, isTokenForm, TokenCheck } from './token-check.ts';
+import { isTokenForm, TokenCheck } from './token-check.ts';
 
 /** The access control of the service: its mode, policy and authenticators. */
 export interface AccessControl {

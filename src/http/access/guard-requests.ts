@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AccessDenied } from '../../access/permission-checks.ts';
+import { appTokenRefused } from '../errors.ts';
 import { unknownRoute } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { linkTokenOf } from '../request-url.ts';
@@ -10,7 +11,6 @@ import { admitVisitor } from './link-access.ts';
 import { accessOf, UserRequestAccess } from './request-access.ts';
 import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
 import { ignoresCookies, isCookieSent } from './session-cookie.ts';
-import { appTokenRefused } from './token-check.ts';
 
 /**
  * Installs the access control of all routes: the host, the authentication and the permissions of every request. Every

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { deriveKey } from '../../access/sessions.ts';
+import { deriveKey } from '../../access/derived-keys.ts';
 import type { Link } from '../../links/link.ts';
 import { HttpError } from '../errors.ts';
 import { LINK_PREFIX, linkTokenOf } from '../request-url.ts';

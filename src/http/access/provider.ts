@@ -20,6 +20,7 @@ import {
 import type { Identity } from '../../access/policy.ts';
 import { quoted } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
+import { SIGN_IN_CALLBACK } from '../request-url.ts';
 import { groupsIn, nameIn } from './jwt.ts';
 import { fetchFromProvider, providerUnavailable, throwSignInError } from './provider-requests.ts';
 
@@ -64,7 +65,7 @@ const DISCOVERY_LIFETIME_MS = 60 * 60 * 1000;
 /** The authorization code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). */
 export function createProvider(options: ProviderOptions): Provider {
   const { publicUrl, scope, nameClaim, groupsClaim, warn } = options;
-  const callback = new URL(publicUrl.replace(/(?<!\/)\/+$/, '') + CALLBACK);
+  const callback = new URL(publicUrl.replace(/(?<!\/)\/+$/, '') + SIGN_IN_CALLBACK);
   const configuration = cachedConfiguration(options);
 
   return {
@@ -179,9 +180,6 @@ function clientAuthentication(secret: string | undefined): ClientAuth {
     return (needsPost ? post : basic)(server, ...rest);
   };
 }
-
-/** Path of the OIDC callback, relative to the URL of the service. */
-export const CALLBACK = '/-/sign-in/callback';
 
 /** Maximum length of a return location in characters. It must fit into a cookie. */
 const MAX_RETURN_LENGTH = 2000;

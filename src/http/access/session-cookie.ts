@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { deriveKey } from '../../access/derived-keys.ts';
 import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
-import { deriveKey, type Session, type Sessions } from '../../access/sessions.ts';
+import type { Session, Sessions } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
 
 /** Sessions that browsers store in a cookie. */

@@ -64,13 +64,6 @@ export class TokenCheck {
   }
 }
 
-/** Returns the error for a request with an app token that could give permissions that remain without the token. */
-export function appTokenRefused(): HttpError {
-  const message =
-    "App tokens can't manage share links, webhooks, app tokens or sessions. Sign in without an app token.";
-  return new HttpError('permission-denied', message);
-}
-
 function tokenExpired(time: Date | undefined): HttpError {
   return new HttpError('token-expired', `The token expired on ${time?.toISOString()}.`);
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Authenticators } from '../access/authentication.ts';
-import { CALLBACK } from '../access/provider.ts';
 import type { ProviderSignIn } from '../access/provider-sign-in.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
+import { SIGN_IN_CALLBACK } from '../request-url.ts';
 import { Failure, SignIn, Success } from '../schemas.ts';
 import type { Service } from '../service.ts';
 import { sendListingFailure, withHtml } from './listing.ts';
@@ -153,7 +153,7 @@ export function signInRoutes(app: App, service: Service): void {
     },
   );
 
-  app.get(CALLBACK, { config, schema: { hide: true } }, async (request, reply) => {
+  app.get(SIGN_IN_CALLBACK, { config, schema: { hide: true } }, async (request, reply) => {
     const provider = requireProvider(access.authenticators?.provider);
     try {
       const { user, url } = await provider.finish(request, reply);
