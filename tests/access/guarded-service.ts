@@ -38,6 +38,8 @@ export interface GuardedService {
   plant(files: Readonly<Record<string, string | Buffer>>): Promise<void>;
   /** Returns the text of each file in the store. */
   contents(): Promise<Record<string, string>>;
+  /** Removes everything in the store, its trash and its versions, all grants, and the events. */
+  empty(): Promise<void>;
   /** Sends a request as Ann. */
   asAnn(path: string, call?: Call): Promise<HttpResponse>;
   /** Sends a request as an anonymous user. */
@@ -117,6 +119,12 @@ export async function startGuardedService(
       }
     },
     contents: () => contentsOf(store),
+    async empty() {
+      await service.empty();
+      granted = [];
+      policy = createPolicy([ann], granted);
+      events.length = 0;
+    },
     asAnn: (path, call = {}) =>
       send(port, path, { ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } }),
     asAnonymous: (path, call) => send(port, path, call),

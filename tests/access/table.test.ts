@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Grant, PERMISSIONS, type Permission, subjectKey } from '../../src/access/policy.ts';
 import type { FolderPath } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
-import type { Backend } from '../contract/backend.ts';
+import { memory } from '../contract/backend.ts';
 import { type HttpResponse, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
 import { parseArchive } from '../zip/parse-archive.ts';
@@ -17,19 +17,8 @@ import { GONE_FILE, plantStore, SOURCE, type TestTree } from './tree.ts';
 
 const ROWS = await readDocumentedNeeds();
 
-export interface TableOptions {
-  /** The authentication methods that are tested. Default: all. */
-  readonly methods?: readonly AuthMethod[];
-  /** The authentication methods that are also tested in rare situations. */
-  readonly thorough?: readonly AuthMethod[];
-  /** The authentication methods that are tested with one request for each row, in the basic situations. */
-  readonly brief?: readonly AuthMethod[];
-  /** The titles of the rows that are tested. Default: all. */
-  readonly rows?: readonly string[];
-}
-
 /** One row for each kind of request that reads, adds, replaces, moves, removes or restores. */
-export const REPRESENTATIVE_ROWS: readonly string[] = [
+const REPRESENTATIVE_ROWS: readonly string[] = [
   'List a folder',
   'Fetch a file',
   'Upload over a file',
@@ -39,54 +28,50 @@ export const REPRESENTATIVE_ROWS: readonly string[] = [
   'Restore a version over a file',
 ];
 
-/** How many requests and situations a client is tested with. */
-type Depth = 'brief' | 'usual' | 'thorough';
+/**
+ * The grants don't depend on the authentication method, so a session is tested with every request and in every situation,
+ * an anonymous client with each row, and the other methods with each kind of request.
+ */
+const testedRows = (method: AuthMethod) =>
+  ROWS.filter(({ title }) => REQUESTS[title]).filter(
+    ({ title }) => method === 'a session' || method === 'no credentials' || REPRESENTATIVE_ROWS.includes(title),
+  );
 
-/** Tests every request, with each authentication method, in each situation, against the permission table in the docs. */
-export function accessTable(
-  backend: Backend,
-  { methods = AUTH_METHODS, thorough = [], brief = [], rows }: TableOptions = {},
-): void {
-  const tested = ROWS.filter(({ title }) => REQUESTS[title] && (rows === undefined || rows.includes(title)));
-  describe(`Permissions of requests: ${backend.name}`, () => {
-    let access: TestAccess;
-    let fixture: Fixture;
-    /** The same service on an empty store. */
-    let empty: TestService;
-    let clients: readonly Client[];
+// Every request, against the permission table in the docs. The permissions don't depend on the store.
+describe('Permissions of requests', () => {
+  let access: TestAccess;
+  let fixture: Fixture;
+  /** The same service on an empty store. */
+  let empty: TestService;
+  let clients: readonly Client[];
 
-    before(async () => {
-      access = await openTestAccess();
-      fixture = await startFixture(backend, access);
-      empty = await startService(backend, { access: access.control, publicUrl: access.publicUrl, hasJobs: true });
-      clients = await access.clients();
-    });
-    after(async () => {
-      CONNECTIONS.destroy();
-      await fixture.service.stop();
-      await empty.stop();
-      await access.close();
-    });
-
-    for (const method of methods) {
-      const depth = thorough.includes(method) ? 'thorough' : brief.includes(method) ? 'brief' : 'usual';
-      describe(`with ${method}`, () => {
-        for (const row of tested) {
-          it(`match the documented row "${row.title}"`, async (context) => {
-            const { store } = fixture.service;
-            if (!store.moveToTrash && /\b(?:trash|item)\b/.test(row.title)) return context.skip('no trash');
-            if (!store.listVersions && /\bversions?\b/.test(row.title)) return context.skip('no versions');
-            const client = clients.find((candidate) => candidate.method === method) ?? assert.fail(method);
-            for (const cell of cellsOf(row, client, depth)) {
-              access.grant(cell.grants);
-              await checkCell(cell, client, fixture, empty);
-            }
-          });
-        }
-      });
-    }
+  before(async () => {
+    access = await openTestAccess();
+    fixture = await startFixture(access);
+    empty = await startService(memory, { access: access.control, publicUrl: access.publicUrl, hasJobs: true });
+    clients = await access.clients();
   });
-}
+  after(async () => {
+    CONNECTIONS.destroy();
+    await fixture.service.stop();
+    await empty.stop();
+    await access.close();
+  });
+
+  for (const method of AUTH_METHODS) {
+    describe(`with ${method}`, () => {
+      for (const row of testedRows(method)) {
+        it(`match the documented row "${row.title}"`, async () => {
+          const client = clients.find((candidate) => candidate.method === method) ?? assert.fail(method);
+          for (const cell of cellsOf(row, client)) {
+            access.grant(cell.grants);
+            await checkCell(cell, client, fixture, empty);
+          }
+        });
+      }
+    });
+  }
+});
 
 /** A service whose store is restored after each change. */
 interface Fixture {
@@ -96,10 +81,10 @@ interface Fixture {
   changes(): readonly string[];
 }
 
-async function startFixture(backend: Backend, { control, port, publicUrl }: TestAccess): Promise<Fixture> {
+async function startFixture({ control, port, publicUrl }: TestAccess): Promise<Fixture> {
   const calls: string[] = [];
   let bare: Store | undefined;
-  const service = await startService(backend, {
+  const service = await startService(memory, {
     access: control,
     port,
     publicUrl,
@@ -124,14 +109,16 @@ interface Cell {
   readonly place: Need['at'];
 }
 
-function cellsOf(row: DocumentedRow, { method: authMethod, subject }: Client, depth: Depth): readonly Cell[] {
-  const all = REQUESTS[row.title] ?? assert.fail(row.title);
-  const requests = depth === 'brief' ? all.slice(0, 1) : all;
-  const situations = (folder: FolderPath) => {
+function cellsOf(row: DocumentedRow, { method: authMethod, subject }: Client): readonly Cell[] {
+  const isThorough = authMethod === 'a session';
+  const [first, ...others] = REQUESTS[row.title] ?? assert.fail(row.title);
+  assert.ok(first);
+  const situations = (folder: FolderPath, request: TableRequest) => {
     const { basic, usual, rare } = situationsAt(folder, subject);
-    if (depth === 'brief') return basic;
-    return depth === 'thorough' ? [...basic, ...usual, ...rare] : [...basic, ...usual];
+    // The other requests of a row use the same functions.
+    return isThorough && request === first ? [...basic, ...usual, ...rare] : basic;
   };
+  const requests = isThorough ? [first, ...others] : [first];
   return requests.flatMap((request) => {
     const { method, path, source = SOURCE, destination } = request;
     const cellOf = (place: Need['at'], situation: Situation, others: readonly Grant[]): Cell => ({
@@ -148,10 +135,10 @@ function cellsOf(row: DocumentedRow, { method: authMethod, subject }: Client, de
         ) &&
         (!row.isOfHistory || seesHistory(authMethod, place === 'source' ? situation.rights : PERMISSIONS)),
     });
-    if (destination === undefined) return situations(source).map((each) => cellOf('source', each, []));
+    if (destination === undefined) return situations(source, request).map((each) => cellOf('source', each, []));
     return [
-      ...situations(source).map((each) => cellOf('source', each, [allAt(destination, subject)])),
-      ...situations(destination).map((each) => cellOf('destination', each, [allAt(source, subject)])),
+      ...situations(source, request).map((each) => cellOf('source', each, [allAt(destination, subject)])),
+      ...situations(destination, request).map((each) => cellOf('destination', each, [allAt(source, subject)])),
     ];
   });
 }
