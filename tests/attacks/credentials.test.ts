@@ -9,7 +9,6 @@ import { createToken, hashToken, verifyPassword } from '../../src/access/credent
 import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
-import { isFullForm } from '../full-forms.ts';
 import { assertFailure, type HttpResponse, postJson, send, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what only Ann may read';
@@ -209,8 +208,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
 
   await t.test('does not reveal whether a username exists when the password is wrong', async () => {
     const responses: unknown[] = [];
-    const others = isFullForm ? ['ANN', 'ann ', 'constructor', 'a'.repeat(1000)] : [];
-    for (const name of ['ann', 'bob', 'nobody', '__proto__', ...others]) {
+    for (const name of ['ann', 'bob', 'nobody', '__proto__']) {
       // Attempts are counted by addresses too.
       const from = { 'x-forwarded-for': `127.0.1.${responses.length}` };
       const [form, basic] = await Promise.all([
@@ -277,12 +275,12 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const basicOf = (name: string, password: string) => `Basic ${base64(`${name}:${password}`)}`;
 
 /**
- * Returns variants of a text: with some characters altered (in tests/long, each one), truncated, extended and encoded
+ * Returns variants of a text: with some characters altered, truncated, extended and encoded
  * in other ways.
  */
 function alterations(text: string): string[] {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  const isFlipped = (position: number) => isFullForm || position % 12 === 0 || position >= text.length - 2;
+  const isFlipped = (position: number) => position % 12 === 0 || position >= text.length - 2;
   const flipped = Array.from(text, (character, position) => {
     if (!isFlipped(position)) return text;
     const index = alphabet.indexOf(character);

@@ -6,7 +6,6 @@ import { gzipSync } from 'node:zlib';
 import { createToken } from '../../src/access/credentials.ts';
 import { isError, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
-import { isFullForm } from '../full-forms.ts';
 import {
   assertFailure,
   BOUNDARY,
@@ -173,7 +172,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
     const requesting = async () => {
       for (const line of slow) {
         const own = line.startsWith('Authorization') ? [] : [`Authorization: Bearer ${token}`];
-        const heads = Array.from({ length: isFullForm ? 40 : 5 }, () => headOf(port, [...own, line], '/file/a.txt'));
+        const heads = Array.from({ length: 5 }, () => headOf(port, [...own, line], '/file/a.txt'));
         for (const { status } of await Promise.all(heads)) assert.ok(status < 500, `${line.slice(0, 60)}: ${status}`);
       }
     };

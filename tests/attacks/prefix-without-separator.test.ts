@@ -3,20 +3,18 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { json, type NamedRequest, requestsForFile, requestsForFolder, uploadRequest } from '../faults/path-requests.ts';
-import { isFullForm } from '../full-forms.ts';
 import { escapePath, jsonOf } from '../http/client.ts';
 import { type AttackedService, startAttackedService } from './attacked-service.ts';
 
 /** Names that start with `mine`, or that software could mistake for it. */
 const SIBLINGS = ['mine2', 'Mine', 'mi', 'mine%2f'];
-const MORE_SIBLINGS = ['mine ', ' mine', 'mine.', 'MINE', 'mine\\', 'ｍｉｎｅ', 'mine\u200b', 'm\u0456ne'];
 
 /** The client's folder is composed (NFC). This name looks the same. */
 const COMPOSED = 'caf\u00e9';
 const DECOMPOSED = 'cafe\u0301';
 
 it('denies access to a folder whose name resembles or starts with that of a granted folder', async (t) => {
-  const siblings = [...SIBLINGS, ...(isFullForm ? MORE_SIBLINGS : []), DECOMPOSED];
+  const siblings = [...SIBLINGS, DECOMPOSED];
   const service = await startAttackedService(t, {
     closed: siblings.map((name) => `${name}/`),
     grants: [{ folder: `/${COMPOSED}/`, rights: ['read', 'write', 'manage'] }],

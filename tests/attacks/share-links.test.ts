@@ -7,10 +7,9 @@ import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { form, json } from '../access/guarded-service.ts';
 import { snapshot } from '../faults/trees.ts';
-import { isFullForm } from '../full-forms.ts';
 import { begin, type Call, type HttpResponse, jsonOf, send } from '../http/client.ts';
 import { type AttackedService, SECRET, startAttackedService } from './attacked-service.ts';
-import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
+import { representativesOf, textsOf } from './spellings.ts';
 
 /*
  * The published advisories on shares of other file managers, as attacks: files next to a shared one, paths out of a shared
@@ -82,10 +81,13 @@ describe('A share link', () => {
     const { attack } = await share(service, { permissions: ['read', 'write'] });
     assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
     const outside = await snapshotAround(service);
-    const spell = isFullForm ? spellingsOf : representativesOf;
-    const goals = ['../other/secret.txt', ...(isFullForm ? ['above.txt', 'folder2/secret.txt'] : [])];
-    for (const goal of goals) {
-      const spellings = [...spell(goal, service.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
+    for (const goal of ['../other/secret.txt']) {
+      const spellings = [
+        ...representativesOf(goal, service.base),
+        `../${goal}`,
+        `..%2f${goal}`,
+        `mine/folder/../../../${goal}`,
+      ];
       for (const path of spellings) {
         for (const route of [
           '/file/',

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { until } from '../../testing/until.ts';
 import { json, type NamedRequest, requestsForFile, requestsForFolder, uploadRequest } from '../faults/path-requests.ts';
 import { startSwapping, stopSwapping } from '../faults/swapping.ts';
-import { isFullForm } from '../full-forms.ts';
 import { contentsOf } from '../process/temporary-files.ts';
-import { representatives } from '../representatives.ts';
 import { type AttackedService, SECRET, startAttackedService } from './attacked-service.ts';
 
-const ROUNDS = isFullForm ? 15 : 6;
+/** At least. There are more until requests have met the folder and the link. */
+const ROUNDS = 3;
 
 it('does not follow a symbolic link from a granted folder to another folder', async (t) => {
   const service = await startAttackedService(t);
@@ -38,18 +38,20 @@ it('does not follow a symbolic link from a granted folder to another folder', as
     await service.assertUntouched('a link');
   });
 
-  for (const [name, target] of representatives(links, 'by dots', 'outside')) {
+  for (const name of ['by dots', 'outside'] as const) {
+    const target = links[name];
     await t.test(`rejects access through a link (${name}) swapped with a folder during requests`, async (test) => {
       service.restore();
       const files = ['secret.txt', 'victim'];
       const swapper = await startSwapping(test, join(service.root, 'mine'), { names: ['swapped'], target, files });
       const statuses = new Set<number>();
-      for (let round = 0; round < ROUNDS; round++) {
-        const responses = requests(round).map(([, path, call]) => service.attack(path, call));
+      let round = 0;
+      await until('requests have met both entries', async () => {
+        const responses = requests(round++).map(([, path, call]) => service.attack(path, call));
         for (const { status } of await Promise.all(responses)) statuses.add(status);
-      }
+        return round >= ROUNDS && statuses.has(200) && statuses.has(404);
+      });
       await stopSwapping(swapper);
-      assert.ok(statuses.has(200) && statuses.has(404), `Requests met both entries: ${[...statuses].join()}`);
       await service.assertUntouched(name);
       await assertNoSecretIn(service);
     });

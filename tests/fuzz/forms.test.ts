@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { assertSuccess, type HttpResponse, jsonOf } from '../http/client.ts';
 import { tries } from '../seeds.ts';
 import { applyEffect, type Tree } from './acknowledged.ts';
@@ -19,8 +18,8 @@ test('rejects a request truncated at any position and stores nothing', async (t)
   const form = { parameters: '; boundary=b', body };
   const inChunks = headOf(form, 'Transfer-Encoding: chunked') + chunked(body, 9);
   for (const whole of [headOf(form) + body, inChunks]) {
-    // In `npm test`, every other end of a body with a `Content-Length`, and fewer of a chunked one.
-    const step = isFullForm ? 1 : whole === inChunks ? 5 : 2;
+    // tests/http/protocol/upload.test.ts cuts a form at every end.
+    const step = whole === inChunks ? 5 : 2;
     for (let end = 0; end < whole.length; end += 20 * step) {
       const all = Array.from({ length: 20 }, (_, index) => end + index * step);
       const ends = all.filter((each) => each < whole.length);
@@ -68,17 +67,13 @@ test('stores the exact bytes of any valid form', async (t) => {
       const text = form.content.length > 64 * 1024 ? `${form.content.length} bytes` : form.content;
       assert.deepEqual(await target.tree(), applyEffect(INITIAL, { does: 'store', path: form.path, text }));
     }),
-    tries(t, isFullForm ? 25 : 12),
+    tries(t, 12),
   );
   await target.assertHealthy();
 });
 
-test('rejects an almost valid form or stores what the response reports, on disk', async (t) => {
-  await fuzzForms(t, await startOnDisk(t), isFullForm ? 30 : 20);
-});
-
-test('rejects an almost valid form or stores what the response reports, in memory', IN_FULL_FORM_ONLY, async (t) => {
-  await fuzzForms(t, await startInMemory(t), 25);
+test('rejects an almost valid form or stores what the response reports', async (t) => {
+  await fuzzForms(t, await startInMemory(t), 20);
 });
 
 async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<void> {

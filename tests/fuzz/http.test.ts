@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
-import { IN_FULL_FORM_ONLY, isFullForm } from '../full-forms.ts';
 import { BOUNDARY, formOf, type HttpResponse, jsonOf } from '../http/client.ts';
 import { tries } from '../seeds.ts';
 import type { Tree } from './acknowledged.ts';
@@ -141,7 +140,7 @@ test('returns pipelined responses in order, also when a later request closes the
       const expected = { ...INITIAL, ...Object.fromEntries(stored.map((path) => [path, path])) };
       assert.deepEqual(await target.tree(), expected);
     }),
-    tries(t, isFullForm ? 12 : 6),
+    tries(t, 6),
   );
   await target.assertHealthy();
 });
@@ -200,14 +199,6 @@ const AT_ONCE = 120;
 test('almost valid requests return a standard error or do only what they acknowledge: on disk', async (t) => {
   await fuzzBytes(t, await startOnDisk(t, { hasShortTimeouts: true }), 1);
 });
-
-test(
-  'almost valid requests return a standard error or do only what they acknowledge: in memory',
-  IN_FULL_FORM_ONLY,
-  async (t) => {
-    await fuzzBytes(t, await startInMemory(t, { hasShortTimeouts: true }), 1);
-  },
-);
 
 async function fuzzBytes(t: TestContext, target: Target, runs: number): Promise<void> {
   const batch = fc.array(almost, { minLength: AT_ONCE, maxLength: AT_ONCE });
