@@ -61,8 +61,8 @@ describe('Permissions in the trash', () => {
       const found: string[] = [];
       let cursor: string | undefined;
       do {
-        const after: string = cursor === undefined ? '' : `&cursor=${cursor}`;
-        const listed = page(await service.asAnn(`/-/trash?limit=${limit}${after}`));
+        const next: string = cursor === undefined ? '' : `&cursor=${cursor}`;
+        const listed = page(await service.asAnn(`/-/trash?limit=${limit}${next}`));
         assert.ok(listed.entries.length <= limit);
         found.push(...listed.entries.map(({ path }) => path));
         ({ cursor } = listed);

@@ -6,7 +6,7 @@ import { tries } from '../seeds.ts';
 import type { Tree } from './acknowledged.ts';
 import { assertCommonHeaders, assertEnvelope } from './document.ts';
 import { mutated } from './mutations.ts';
-import { startInMemory, startOnDisk, type Target } from './target.ts';
+import { startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 
 const INITIAL: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };

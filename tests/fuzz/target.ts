@@ -74,13 +74,12 @@ export async function startOnDisk(
  * Starts the application in this process, on a store in memory. `Files` composes operations that are one step on a
  * disk.
  */
-export async function startInMemory(t: TestContext, { hasShortTimeouts = false }: TargetOptions = {}): Promise<Target> {
+export async function startInMemory(t: TestContext): Promise<Target> {
   const warnings: Error[] = [];
   const warned = (warning: Error) => void warnings.push(warning);
   process.on('warning', warned);
   atEnd(t, () => process.off('warning', warned));
-  const limits = hasShortTimeouts ? { headersTimeout: 1, idleTimeout: 1 } : {};
-  const service = await startService(memory, { limits });
+  const service = await startService(memory);
   atEnd(t, () => service.stop());
   const { port, store, log } = service;
   const tree = async () => {
