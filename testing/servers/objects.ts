@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Store } from '../../src/model/store.ts';
 import { file } from '../../tests/contract/bytes.ts';
 import type { TestBucket } from './bucket.ts';
@@ -47,6 +47,20 @@ export async function attributesOf(
 export async function bytesAt({ store }: { readonly store: Store }, path: string): Promise<Buffer> {
   const { body } = await store.read(file(path));
   return buffer(body);
+}
+
+/**
+ * Makes all leases below a prefix those of processes that have left them, which other processes acquire like expired ones.
+ */
+export async function expireLeases({ bucket: { client, name: Bucket } }: InBucket, prefix = ''): Promise<void> {
+  const { Contents = [] } = await client.send(
+    new ListObjectsV2Command({ Bucket, Prefix: `${prefix}.holdall/leases/` }),
+  );
+  for (const { Key } of Contents) {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+    const lease: object = JSON.parse((await Body?.transformToString()) ?? '{}');
+    await client.send(new PutObjectCommand({ Bucket, Key, Body: JSON.stringify({ ...lease, owner: '' }) }));
+  }
 }
 
 /** The optional members that a bucket store has. */

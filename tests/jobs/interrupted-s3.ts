@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Store } from '../../src/model/store.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
+import { expireLeases } from '../../testing/servers/objects.ts';
 import { errorResponse, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { type Fault, testInterruptedJobs } from './interrupted.ts';
@@ -45,7 +45,7 @@ export function testInterruptedOnBucket(oneOf: number): void {
           const created = (await now?.())?.getTime() ?? 0;
           await until('the next second', async () => ((await now?.())?.getTime() ?? 0) > created);
         },
-        expireLeases: () => expireLeases(bucket, `${prefix}.holdall/leases/`),
+        expireLeases: () => expireLeases({ bucket }, prefix),
         async remove() {
           for (const store of stores) await store.close?.();
           await proxy.stop();
@@ -53,14 +53,4 @@ export function testInterruptedOnBucket(oneOf: number): void {
       };
     },
   });
-}
-
-/** Makes all leases in a folder those of processes that have left them, which other processes acquire like expired ones. */
-async function expireLeases({ client, name: Bucket }: TestBucket, folder: string): Promise<void> {
-  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix: folder }));
-  for (const { Key } of Contents) {
-    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
-    const lease: object = JSON.parse((await Body?.transformToString()) ?? '{}');
-    await client.send(new PutObjectCommand({ Bucket, Key, Body: JSON.stringify({ ...lease, owner: '' }) }));
-  }
 }

@@ -4,7 +4,7 @@ import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import { defineKind } from '../../src/jobs/job.ts';
 import { JobQueue } from '../../src/jobs/queue.ts';
 import { JobRunner } from '../../src/jobs/runner.ts';
-import { OPTIONS, SHORT_LEASE_MS } from './contract.ts';
+import { LEASE_MS, OPTIONS } from './contract.ts';
 
 /* Runs a job of the database in its argument, prints a line when it has started, and never ends by itself. */
 
@@ -19,5 +19,5 @@ const kind = defineKind({
     return new Promise<object>((resolve) => void setInterval(() => resolve, 2 ** 30).ref());
   },
 });
-new JobRunner(new JobQueue(database, { leaseMs: SHORT_LEASE_MS }), database, [kind], OPTIONS).start();
+new JobRunner(new JobQueue(database, { leaseMs: LEASE_MS }), database, [kind], OPTIONS).start();
 setInterval(() => {}, 2 ** 30);

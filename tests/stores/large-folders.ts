@@ -99,7 +99,7 @@ export function testLargeFolders({ pageSize, folders, filesInEach }: LargeFolder
 }
 
 /** A fake bucket that stores only keys, for more objects than a real store accepts within seconds. All objects are equal. */
-function bucketOf(keys: Iterable<string>, pageSize: number) {
+export function bucketOf(keys: Iterable<string>, pageSize: number) {
   const present = new Set(keys);
   const removed: string[] = [];
   let sorted: string[] | undefined;

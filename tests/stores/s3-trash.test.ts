@@ -2,24 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import type { Store, TrashStore } from '../../src/model/store.ts';
-import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
-import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import { atEnd } from '../../testing/holdall.ts';
-import { LARGE, MAX_COPY_BYTES, put } from '../../testing/servers/objects.ts';
+import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
+import { expireLeases, LARGE, MAX_COPY_BYTES, put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { type Cost, costOf } from '../../testing/servers/s3-costs.ts';
 import { errorResponse, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
+import { bucketOf } from './large-folders.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
 type TrashingStore = Store & TrashStore;
 
-/** Milliseconds after which a lease expires here. The store's times have seconds. */
+/** Milliseconds of a lease that is lost during a test. The store's times have seconds. */
 const LEASE_MS = 1000;
 
 const TREE = { 'f/': null, 'f/a': '1', 'f/b': '2', 'f/c': '3', 'f/d': '4', 'f/g/': null, 'f/g/e': '5' };
@@ -35,33 +35,25 @@ const ownKeys = async ({ bucket }: ProxiedBucket) => (await bucket.keys()).filte
 const isDeletion = ({ operation, key }: S3Request) =>
   operation === 'DeleteObjects' || (operation === 'DeleteObject' && !key?.startsWith('.holdall/'));
 
-/**
- * Opens a store whose requests reach the bucket through a proxy, and another one without it, like another process. For
- * that one, leases expire early if `leaseMs` is set.
- */
-async function openBoth(t: TestContext, { leaseMs, ...options }: Partial<S3Options> = {}) {
-  const opened = await openProxied(t, { concurrency: 1, ...options });
-  const other = openOther(t, opened, { leaseMs });
+/** Opens a store whose requests reach the bucket through a proxy, and another one without it, like another process. */
+async function openBoth(t: TestContext) {
+  const opened = await openProxied(t, { concurrency: 1 });
+  const other = openS3({ ...opened.bucket.settings, warn: () => {} }) as TrashingStore;
+  atEnd(t, () => other.close?.());
   return { ...opened, store: opened.store as TrashingStore, other };
 }
 
-/** Opens a store on the same bucket, like another process. */
-function openOther(t: TestContext, { bucket }: ProxiedBucket, options: Partial<S3Options> = {}): TrashingStore {
-  const other = openS3({ ...bucket.settings, ...options, warn: () => {} }) as TrashingStore;
-  atEnd(t, () => other.close?.());
-  return other;
-}
-
-/** Lets no request from `isFirst` on reach the bucket, as if the process had died. Returns when it has. */
-async function stopAt({ proxy }: ProxiedBucket, isFirst: (request: S3Request) => boolean, run: () => Promise<unknown>) {
+/** Lets no request from `isFirst` on reach the bucket, as if the process had died. Returns when its leases have expired. */
+async function stopAt(opened: ProxiedBucket, isFirst: (request: S3Request) => boolean, run: () => Promise<unknown>) {
   let hasStopped = false;
-  proxy.intercept((request) => {
+  opened.proxy.intercept((request) => {
     hasStopped ||= isFirst(request);
     return hasStopped ? new Promise<undefined>(() => {}) : undefined;
   });
   // Ends with the proxy.
   run().catch(() => {});
   await until('the process has died', () => hasStopped);
+  await expireLeases(opened);
 }
 
 describe("Holdall's own folder in a bucket", { concurrency: CONCURRENT_TESTS }, () => {
@@ -112,13 +104,10 @@ describe("Holdall's own folder in a bucket", { concurrency: CONCURRENT_TESTS }, 
   });
 
   it('costs a walk of everything at most one more request, however many objects it has', async (t) => {
-    const opened = await openProxied(t);
-    await plant(opened.store, { a: '1' });
-    const keys = Array.from({ length: 2001 }, (_, number) => `.holdall/${number}`);
-    await forEachConcurrently(keys, 32, (key) => put(opened, key, 'own'));
-    opened.proxy.forget();
-    assert.equal((await Array.fromAsync(opened.store.walk?.(folder('')) ?? [])).length, 1);
-    assert.equal(opened.proxy.count('ListObjectsV2'), 2);
+    const own = Array.from({ length: 101 }, (_, number) => `.holdall/${number}`);
+    const { store, proxy } = await openFakeBucket(t, bucketOf([...own, 'a'], 10).respond);
+    assert.equal((await Array.fromAsync(store.walk?.(folder('')) ?? [])).length, 1);
+    assert.equal(proxy.count('ListObjectsV2'), 2);
   });
 });
 
@@ -241,10 +230,8 @@ describe('A delete to the trash of a bucket', () => {
     await assert.rejects(trashed(store, 'f'), { name: 'StoreError', code: 'store-busy' });
     proxy.intercept(undefined);
     assert.deepEqual(await treeOf(other), TREE);
-    await until('the copies are removed', async () => {
-      assert.deepEqual(await pathsInTrash(other), []);
-      return (await ownKeys(opened)).length === 0;
-    });
+    await expireLeases(opened);
+    assert.deepEqual([await pathsInTrash(other), await ownKeys(opened)], [[], []]);
   });
 });
 
@@ -255,7 +242,7 @@ describe('A delete to the trash of a bucket whose process died', () => {
 
   it('is undone by the next listing if it had only copied', async (t) => {
     for (const path of DELETED) {
-      const opened = await openBoth(t, { leaseMs: LEASE_MS });
+      const opened = await openBoth(t);
       const { store, other } = opened;
       await plant(store, { ...TREE, a: 'x' });
       const isFirst =
@@ -263,17 +250,14 @@ describe('A delete to the trash of a bucket whose process died', () => {
           ? (request: S3Request) => opened.proxy.count('CopyObject') > 3 && request.operation === 'CopyObject'
           : isDeletion;
       await stopAt(opened, isFirst, () => trashed(store, path));
-      await until('the copies are removed', async () => {
-        assert.deepEqual(await pathsInTrash(other), []);
-        return (await ownKeys(opened)).length === 0;
-      });
+      assert.deepEqual([await pathsInTrash(other), await ownKeys(opened)], [[], []]);
       assert.deepEqual(await treeOf(other), { ...TREE, a: 'x' });
     }
   });
 
   it('becomes an item with the next listing if it had removed something', async (t) => {
     for (const path of DELETED) {
-      const opened = await openBoth(t, { leaseMs: LEASE_MS });
+      const opened = await openBoth(t);
       const { store, other } = opened;
       await plant(store, { ...TREE, a: 'x' });
       // The record of the item follows the last removal.
@@ -282,20 +266,16 @@ describe('A delete to the trash of a bucket whose process died', () => {
         (request) => isOnlyOwn(request, 'PutObject', 'trash'),
         () => trashed(store, path),
       );
-      const [item] = await until('the item is listed', async () => {
-        const { items } = await other.listTrash();
-        return items.length > 0 && items;
-      });
+      const [item] = (await other.listTrash()).items;
       assert.ok(item);
       assert.deepEqual([item.user, item.size], ['ann', path === 'f' ? 5 : 1]);
-      // A busy machine could lose a short lease during the restore.
-      await openOther(t, opened).restoreTrashed(item.id, item.path);
+      await other.restoreTrashed(item.id, item.path);
       assert.deepEqual([await treeOf(other), await ownKeys(opened)], [{ ...TREE, a: 'x' }, []]);
     }
   });
 
   it('is completed by the next delete, also if nothing remained at the path', async (t) => {
-    const opened = await openBoth(t, { leaseMs: LEASE_MS });
+    const opened = await openBoth(t);
     const { store, other } = opened;
     await plant(store, { a: 'x' });
     await stopAt(
@@ -303,7 +283,7 @@ describe('A delete to the trash of a bucket whose process died', () => {
       (request) => isOnlyOwn(request, 'PutObject', 'trash'),
       () => trashed(store, 'a'),
     );
-    const item = await until('the lease has expired', () => trashed(other, 'a').catch(() => undefined));
+    const item = await trashed(other, 'a');
     assert.deepEqual(await other.findTrashed(item.id), item);
     assert.deepEqual(await pathsInTrash(other), ['a']);
   });

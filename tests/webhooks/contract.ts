@@ -208,7 +208,10 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       await once(child.stdout, 'data');
       await tables.changeLog.append([created('a'), created('b')]);
       await untilReceived(receiver, 2);
+      const ended = once(child, 'exit');
       child.kill('SIGKILL');
+      await ended;
+      await tables.database.run((db) => db.updateTable('jobs').set({ lease_expires_at: 0 }).execute());
       receiver.respond = ({ response }) => void response.end();
       deliver(t, tables);
       await untilStatus(tables, webhook, 'delivered');

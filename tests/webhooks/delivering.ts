@@ -24,14 +24,14 @@ export interface OpenedTables {
   readonly sender: Sender;
 }
 
-export async function openTables(location: DatabaseLocation, leaseMs = LEASE_MS): Promise<OpenedTables> {
+export async function openTables(location: DatabaseLocation): Promise<OpenedTables> {
   const database = new Database(await openEngine(location));
   await database.start();
   const changeLog = new ChangeLog(database);
   return {
     database,
     changeLog,
-    queue: new JobQueue(database, { leaseMs }),
+    queue: new JobQueue(database, { leaseMs: LEASE_MS }),
     webhooks: new Webhooks(database, changeLog),
     deliveries: new Deliveries(database),
     sender: new Sender({ addresses: createAddressPolicy(['loopback']) }),
