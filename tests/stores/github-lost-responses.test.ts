@@ -121,7 +121,7 @@ describe('A branch update whose response is lost while the host returns the old 
     return opened;
   }
 
-  for (const lags of [0, 1, 3]) {
+  for (const lags of [0, 3]) {
     it(`succeeds after ${lags} outdated responses`, async (t) => {
       const { store, repository } = await arrange(t, { foreign: 3, lags });
       await move(store);
@@ -156,7 +156,9 @@ describe('Requests that create the objects of a commit', () => {
     'that fails temporarily': [broken, { status: 503, body: { message: 'Unicorn' } }],
   };
   for (const route of [POST_BLOB, POST_TREE, POST_COMMIT]) {
-    for (const [how, verdicts] of Object.entries(ways)) {
+    // All of these requests are retried by the same code.
+    const used = route === POST_BLOB ? Object.entries(ways) : Object.entries(ways).slice(0, 1);
+    for (const [how, verdicts] of used) {
       it(`are retried: ${route.split('/').at(-1)} ${how}`, async (t) => {
         const { store, host, repository } = await openRepository(t);
         const bytes = randomBytes(1000);
