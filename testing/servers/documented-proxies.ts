@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
-import { atEnd, temporaryFolder } from '../holdall.ts';
+import { atEnd, type Owner, temporaryFolder } from '../holdall.ts';
 import { until } from '../until.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
@@ -25,7 +24,7 @@ interface DocumentedProxy {
  * Returns Apache with `deploy/apache.conf` in front of a service. Replaces addresses, TLS and the distribution's
  * settings.
  */
-export async function documentedApache(t: TestContext, service: number): Promise<DocumentedProxy> {
+export async function documentedApache(t: Owner, service: number): Promise<DocumentedProxy> {
   const folder = await temporaryFolder(t);
   const [port, otherPort] = [await findFreePort(), await findFreePort()];
   const site = adapt(await read('apache.conf'), [
@@ -59,7 +58,7 @@ export async function documentedApache(t: TestContext, service: number): Promise
 }
 
 /** Returns HAProxy with `deploy/haproxy.cfg` in front of a service. Replaces addresses and TLS. */
-export async function documentedHaproxy(t: TestContext, service: number): Promise<DocumentedProxy> {
+export async function documentedHaproxy(t: Owner, service: number): Promise<DocumentedProxy> {
   const folder = await temporaryFolder(t);
   const [port, otherPort] = [await findFreePort(), await findFreePort()];
   const configuration = adapt(await read('haproxy.cfg'), [
@@ -79,7 +78,7 @@ export async function documentedHaproxy(t: TestContext, service: number): Promis
 }
 
 /** Returns Caddy with `deploy/Caddyfile` in front of a service. Replaces addresses and TLS, and adds a directive. */
-export async function documentedCaddy(t: TestContext, service: number, directive = ''): Promise<DocumentedProxy> {
+export async function documentedCaddy(t: Owner, service: number, directive = ''): Promise<DocumentedProxy> {
   const folder = await temporaryFolder(t);
   const port = await findFreePort();
   const site = adapt(await read('Caddyfile'), [
@@ -101,7 +100,7 @@ export async function documentedCaddy(t: TestContext, service: number, directive
 }
 
 /** Starts a proxy, waits until it accepts connections and returns its port. The proxy stops at the end of the test. */
-export async function startProxy(t: TestContext, { file, args, port }: DocumentedProxy): Promise<number> {
+export async function startProxy(t: Owner, { file, args, port }: DocumentedProxy): Promise<number> {
   const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });
   const errors = text(child.stderr);
   const ended = once(child, 'close');

@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
 import { assertDeclared } from '../../tests/runner/declared.ts';
-import { atEnd, temporaryFolder } from '../holdall.ts';
+import { atEnd, type Owner, temporaryFolder } from '../holdall.ts';
 import { until } from '../until.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
@@ -15,7 +14,7 @@ import { findFreePort } from './free-port.ts';
  * Starts one nginx with one server for each text, which contains its directives. Returns their ports on 127.0.0.1, in
  * the same order. nginx stops at the end of the test.
  */
-export async function startNginx(t: TestContext, servers: readonly string[]): Promise<number[]> {
+export async function startNginx(t: Owner, servers: readonly string[]): Promise<number[]> {
   assertDeclared('nginx');
   const folder = await temporaryFolder(t);
   const ports: number[] = [];

@@ -5,9 +5,9 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { atEnd, type Holdall, type LogLine, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { startConnectionCutter } from '../../testing/servers/connection-cutter.ts';
 import { startDocumentedNginx } from '../../testing/servers/documented-nginx.ts';
 import {
@@ -25,14 +25,14 @@ export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx', '
 
 const MIB = 2 ** 20;
 
-async function documentedNginx(t: TestContext, service: number): Promise<number> {
+async function documentedNginx(t: Owner, service: number): Promise<number> {
   const nginx = await startDocumentedNginx([`127.0.0.1:${service}`]);
   atEnd(t, () => nginx.stop());
   return nginx.port;
 }
 
 /** nginx that stores each request before it passes it on, and limits its size, as most hosted proxies do. */
-async function bufferingNginx(t: TestContext, service: number): Promise<number> {
+async function bufferingNginx(t: Owner, service: number): Promise<number> {
   const [port = 0] = await startNginx(t, [
     `client_max_body_size 1m; location / { proxy_pass http://127.0.0.1:${service}; proxy_request_buffering on; }`,
   ]);
@@ -40,7 +40,7 @@ async function bufferingNginx(t: TestContext, service: number): Promise<number> 
 }
 
 /** The proxies, and whether the service receives the start of a part whose connection breaks. */
-const PROXIES: readonly (readonly [string, (t: TestContext, service: number) => Promise<number>, boolean])[] = [
+const PROXIES: readonly (readonly [string, (t: Owner, service: number) => Promise<number>, boolean])[] = [
   ['nginx', documentedNginx, true],
   ['nginx with request buffering and a body limit', bufferingNginx, false],
   ['Caddy', async (t, service) => startProxy(t, await documentedCaddy(t, service)), true],
@@ -50,19 +50,22 @@ const PROXIES: readonly (readonly [string, (t: TestContext, service: number) => 
 
 describe('Uploads through reverse proxies', () => {
   let holdall: Holdall;
-  let end: (() => Promise<void>)[] = [];
+  const ports = new Map<string, number>();
+  const endings: (() => Promise<void>)[] = [];
   before(async () => {
+    const owner: Owner = { after: (ending) => void endings.push(ending) };
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
-    holdall = await startHoldall({ after: (ending) => void end.push(ending) }, { settings });
+    holdall = await startHoldall(owner, { settings });
+    for (const [name, start] of PROXIES) ports.set(name, await start(owner, holdall.port));
   });
   after(async () => {
-    for (const each of end) await each();
-    end = [];
+    for (const ending of endings) await ending();
   });
+  const portOf = (name: string) => ports.get(name) ?? assert.fail(name);
 
   for (const [name, start, streams] of PROXIES) {
     it(`arrive in parts with tus-js-client, also after a broken connection, and in one request: ${name}`, async (t) => {
-      const port = await start(t, holdall.port);
+      const port = portOf(name);
       const cutter = await startConnectionCutter(t, port);
       const path = `${name}/in parts é.bin`;
       const content = randomBytes(3 * MIB + 1);
@@ -98,11 +101,9 @@ describe('Uploads through reverse proxies', () => {
       const location = new URL(put.headers.get('location') ?? '', url);
       assert.ok(Buffer.from(await (await fetch(location)).arrayBuffer()).equals(content.subarray(0, MIB)));
     });
-  }
 
-  for (const [name, start] of PROXIES) {
     it(`work by Resumable Uploads for HTTP, and leave the connection usable: ${name}`, async (t) => {
-      const port = await start(t, holdall.port);
+      const port = portOf(name);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       atEnd(t, () => agent.destroy());
       const content = randomBytes(MIB);
@@ -123,12 +124,11 @@ describe('Uploads through reverse proxies', () => {
         assert.deepEqual([state.status, state.headers['upload-complete']], [204, '?1']);
       }
     });
-  }
 
-  // The host that nginx sends by default is not that of `Destination`: the doctor reports it.
-  for (const [name, start] of PROXIES.filter(([, each]) => each !== bufferingNginx)) {
+    // The host that nginx sends by default is not that of `Destination`: the doctor reports it.
+    if (start === bufferingNginx) continue;
     it(`and all other requests of WebDAV clients pass, with TLS terminated in front: ${name}`, async (t) => {
-      const port = await start(t, holdall.port);
+      const port = portOf(name);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       atEnd(t, () => agent.destroy());
       const folder = `/-/dav/${encodeURIComponent(name)} dav`.replaceAll(' ', '%20');
@@ -186,7 +186,8 @@ describe('Uploads through reverse proxies', () => {
   }
 
   it('arrive in parts with tuspy', async (t) => {
-    const port = await bufferingNginx(t, holdall.port);
+    const [name = ''] = PROXIES.find(([, start]) => start === bufferingNginx) ?? [];
+    const port = portOf(name);
     const folder = await temporaryFolder(t);
     const content = randomBytes(2 * MIB + 1);
     const file = join(folder, 'content');
