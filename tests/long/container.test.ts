@@ -1,5 +1,7 @@
-// Whether the packages that the image installs are those of the lockfile, and enough to serve files and thumbnails. `npm ci` takes
-// longer than all other tests of the deployment files.
+/*
+ * Installs the packages of the container image: only here are they those of the lockfile, and enough to serve files and thumbnails.
+ * `npm ci` takes longer than all other tests of the deployment files.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,4 +1,7 @@
-// The docs site in a browser: every page without an error, the search, and both themes.
+/*
+ * The docs site in a browser: only here is every page loaded without an error, and the search used. Building the site takes as
+ * long as all other tests of the docs.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,5 +1,7 @@
-// Whether the example store of the docs has the types of this project: the compiler finds what its tests, which run it, don't.
-// It takes longer than all other tests of the docs.
+/*
+ * Compiles the example store of the docs: the compiler finds what its tests, which run it, don't. It takes longer than all other
+ * tests of the docs.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,3 +1,8 @@
+/*
+ * The web UI in Firefox: the ordinary tests use Chromium, and the same journey in WebKit. Firefox takes longer to install and to start
+ * than all journeys in Chromium.
+ */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,3 +1,8 @@
+/*
+ * Whether tests of the web UI share a service and a browser without finding anything of each other. It tests the fixtures, and
+ * not Holdall: a change of them is rare.
+ */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';

@@ -1,3 +1,8 @@
+/*
+ * As uploads.test.ts, with tus-js-client and Uppy in a browser: the only test of uploads from pages of another origin that continue after
+ * broken connections.
+ */
+
 import { it } from 'node:test';
 import { atEnd } from '../../testing/holdall.ts';
 import { launchBrowser } from '../../testing/servers/chromium.ts';
@@ -9,8 +14,6 @@ import type { ClientPage } from '../web/upload-client-page.ts';
 import { serveClientPage } from '../web/upload-client-site.ts';
 
 export const needs: readonly Need[] = ['browser', 'bucket', 'git', 'nginx', 'postgres'];
-
-// Like uploads.test.ts, from pages of another origin.
 
 const LARGE = { large: 1024 * MIB, small: { count: 20, maxBytes: 20 * MIB }, chunkSize: 64 * MIB };
 const BRANCH = { large: 90 * MIB, small: { count: 5, maxBytes: 5 * MIB }, chunkSize: 8 * MIB };
