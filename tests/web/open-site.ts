@@ -7,6 +7,9 @@ import { type Site, type SiteOptions, startSite } from './site.ts';
 export const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
 export const PHONE = { ...DESKTOP, width: 'phone' } as const satisfies Partial<Visit>;
 
+/** The settings of tests of the trash, of large uploads and of accounts. With the same settings, tests share a service. */
+export const PARTS_AND_TRASH = { TRASH_DAYS: '30', UPLOAD_CHUNK_SIZE: '128KiB', MAX_UPLOAD_SIZE: '2MB' } as const;
+
 /** Files in the root folder, and one in a deep folder. */
 export const FILES = {
   'one.txt': '1',

@@ -43,8 +43,7 @@ async function signInAgain(page: Page): Promise<void> {
 
 describe('A page whose session expired', () => {
   it('continues its work after signing in again, and cancels it when another user signs in', async (t) => {
-    const settings = { UPLOAD_CHUNK_SIZE: '128KiB' };
-    const { page, site } = await visit(t, 'photos/', { settings, expectedErrors: [UNAUTHORIZED, NOT_FOUND] });
+    const { page, site } = await visit(t, 'photos/', { expectedErrors: [UNAUTHORIZED, NOT_FOUND] });
     await signIn(page);
     await row(page, 'photos/dog.txt').click();
     await endSession(page);

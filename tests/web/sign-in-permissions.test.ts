@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
+import { openPage } from './browser.ts';
 import { button, messages, renameByKeyboard, row, toolbar, waitForElementFocus, waitForTitle } from './elements.ts';
+import { DESKTOP, PARTS_AND_TRASH } from './open-site.ts';
 import {
   ALL,
   ANN,
@@ -19,6 +20,7 @@ import {
   storedNames,
   visit,
 } from './signing-in.ts';
+import { startSite } from './site.ts';
 import { dragPaths, dragUntil, pasteFile, testFile, tray, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -39,8 +41,6 @@ const ANONYMOUS_ACCESS = accessOf(
   { folder: '/team/', to: 'everyone', rights: ['read', 'write'] },
   { folder: '/deep/below/', to: 'everyone', rights: ALL },
 );
-
-const TRASH = { TRASH_DAYS: '30' };
 
 /** Returns the paths of the shown entries. */
 const shownPaths = (page: Page) =>
@@ -66,7 +66,6 @@ describe('An anonymous user', () => {
     const { page, site } = await visit(t, 'inbox/?preview=secret.txt', {
       access: ANONYMOUS_ACCESS,
       files: FILES,
-      settings: TRASH,
       expectedErrors: [/status of 412/],
     });
     const goTo = async (...folders: readonly string[]) => {
@@ -178,7 +177,6 @@ describe('An anonymous user', () => {
     await button(page, 'Sign in').click();
     await waitForElementFocus(page.getByLabel('Username', { exact: true }));
     assert.equal(await signInDialog(page).getByText('Sign in to see').count(), 0);
-    await assertAccessible(page, t, { state: 'The sign-in dialog' });
     await fillSignInForm(page, ANN);
     await page.keyboard.press('Enter');
     await signInDialog(page).waitFor({ state: 'detached' });
@@ -233,7 +231,14 @@ describe('A user whose permissions change', () => {
       );
     const expectedErrors = [/status of 401/, /status of 403/];
     const access = bobs(['read', 'write'], ALL);
-    const { page, site } = await visit(t, 'team/', { access, files: FILES, settings: TRASH, expectedErrors });
+    const site = await startSite(t, {
+      store: 'disk',
+      files: FILES,
+      access: ANONYMOUS_ACCESS,
+      settings: PARTS_AND_TRASH,
+    });
+    await site.grant(access);
+    const page = await openPage(t, { ...DESKTOP, url: `${site.url}team/`, expectedErrors });
     await signIn(page, BOB);
     await becomes(() => toolLabels(page), ['New folder', 'Upload']);
 

@@ -39,7 +39,7 @@ async function assertNoVisitorCode(page: Page): Promise<void> {
 
 describe('Signing in', () => {
   it('is required to see any file, works by keyboard, and applies to all tabs, like signing out', async (t) => {
-    const { page, site } = await visit(t, 'photos/?preview=cat.txt', { isCacheEmpty: true });
+    const { page, site } = await visit(t, 'photos/?preview=cat.txt');
     await signInHeading(page).waitFor();
     await becomes(() => page.title(), 'Sign in – Holdall');
     assert.doesNotMatch(await page.content(), /woof|dog/);
@@ -108,8 +108,8 @@ describe('Signing in', () => {
     };
     const path = 'photos/?preview=cat.txt';
     const from = `-/sign-in?${new URLSearchParams({ return: path })}`;
-    const expectedErrors = [UNAUTHORIZED, /status of 50/, /status of 400/, /status of 403/];
-    const { page, site } = await visit(t, from, { ...PHONE, settings, expectedErrors, isCacheEmpty: true });
+    const expectedErrors = [UNAUTHORIZED, /status of 50/, /status of 403/];
+    const { page, site } = await visit(t, from, { ...PHONE, settings, expectedErrors });
     await signInHeading(page).waitFor();
     await page.getByRole('alert').getByText('Sign-in isn’t available right now.').waitFor();
     await becomes(() => page.url(), site.url + path);
@@ -123,9 +123,6 @@ describe('Signing in', () => {
     await provider.getByText('The provider').waitFor();
     assert.equal(provider.url(), site.url + from);
     await provider.close();
-    await page.goto(`${site.url}-/sign-in/callback`);
-    await page.getByRole('alert').first().waitFor();
-    await becomes(() => page.url(), site.url);
 
     // A link to a file, with and without the permission to read it.
     const url = `${site.url}file/photos/cat.txt`;
@@ -155,8 +152,6 @@ describe('Signing in', () => {
     const headers = (await shown).headers();
     assert.equal(headers['content-length'], String('meow'.length));
     assert.match(headers['content-type'] ?? '', /text\/plain/);
-    await page.goto(`${site.url}photos/2026/`);
-    await accountButton(page).waitFor();
-    await waitForNoOverflow(page);
+    await page.goto('about:blank');
   });
 });

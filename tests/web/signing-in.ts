@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openPage, type Visit } from './browser.ts';
 import { button } from './elements.ts';
-import { DESKTOP } from './open-site.ts';
+import { DESKTOP, PARTS_AND_TRASH } from './open-site.ts';
 import { type Site, type SiteAccess, type SiteOptions, startSite } from './site.ts';
 
 interface Credentials {
@@ -34,7 +34,7 @@ export const storedNames = async ({ root = '' }: Site, folder: string) =>
   (await readdir(join(root, folder))).toSorted();
 
 /** The access file of most tests, which share a service. */
-const ACCESS = accessOf({ folder: '/photos/', to: { person: EVE.name }, rights: ['read'] });
+export const ACCESS = accessOf({ folder: '/photos/', to: { person: EVE.name }, rights: ['read'] });
 
 const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026/': '' };
 
@@ -42,9 +42,15 @@ const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026
 export async function visit(
   t: TestContext,
   path: string,
-  { access = ACCESS, files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
+  {
+    access = ACCESS,
+    files = FILES,
+    settings = PARTS_AND_TRASH,
+    isOwn = false,
+    ...more
+  }: Partial<Visit & SiteOptions> = {},
 ): Promise<{ site: Site; page: Page }> {
-  const site = await startSite(t, { store: 'disk', files, access, isOwn, ...(settings && { settings }) });
+  const site = await startSite(t, { store: 'disk', files, access, isOwn, settings });
   const page = await openPage(t, {
     ...DESKTOP,
     expectedErrors: [UNAUTHORIZED],

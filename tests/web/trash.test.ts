@@ -21,7 +21,7 @@ import {
 } from './elements.ts';
 import { refuse } from './intercept.ts';
 import { textOf } from './models/languages.ts';
-import { openSite, PHONE } from './open-site.ts';
+import { openSite, PARTS_AND_TRASH, PHONE } from './open-site.ts';
 import type { Site } from './site.ts';
 import { testFile, uploadFiles } from './uploading.ts';
 
@@ -33,8 +33,6 @@ const FILES = {
   'Work/plan.txt': 'plan',
   'notes.txt': 'notes',
 };
-const TRASH = { TRASH_DAYS: '30' };
-
 const ARABIC = await textOf('ar');
 
 /** The row of an item in the trash. */
@@ -56,7 +54,11 @@ const waitForDeleted = (site: Site, path: string) =>
 
 describe('A folder deleted by mistake', () => {
   it('comes back by keyboard and by mouse, and is deleted permanently only after a confirmation', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES, settings: TRASH, visit: { expectedErrors: [/503/] } });
+    const { page, site } = await openSite(t, {
+      files: FILES,
+      settings: PARTS_AND_TRASH,
+      visit: { expectedErrors: [/503/] },
+    });
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
@@ -172,7 +174,7 @@ describe('A folder deleted by mistake', () => {
   it('comes back on a phone, in a language from right to left', async (t) => {
     const { page, site } = await openSite(t, {
       files: FILES,
-      settings: TRASH,
+      settings: PARTS_AND_TRASH,
       visit: { ...PHONE, language: 'ar' },
     });
     await longPress(page, 'Holidays/');
@@ -206,7 +208,7 @@ describe('A folder deleted by mistake', () => {
 
 describe('The versions of a file', () => {
   it('are in its details, where users restore one and undo that', async (t) => {
-    const { page, site } = await openSite(t, { files: { 'plan.txt': 'first' }, settings: TRASH });
+    const { page, site } = await openSite(t, { files: { 'plan.txt': 'first' }, settings: PARTS_AND_TRASH });
     const replace = async (content: string) => {
       const form = new FormData();
       form.append('prefix', '');

@@ -7,22 +7,20 @@ import type { Locator, Page, Route } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
-import { openSite } from './open-site.ts';
+import { openSite, PARTS_AND_TRASH } from './open-site.ts';
 import type { Site } from './site.ts';
 import { countRemembered, dropPaths, localFolder, openFileChooser, tray, trayShows, uploadRow } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 const PART = 128 * 1024;
-const settings = { UPLOAD_CHUNK_SIZE: '128KiB' };
 const SIZE = 6 * PART;
 
 describe('Unfinished uploads', () => {
   it('continue after a reload if the page may read the dropped files, or may again after a question in one tab', async (t) => {
-    const { site, page } = await openSite(t, { settings });
+    const { site, page } = await openSite(t, { settings: PARTS_AND_TRASH });
     page.on('dialog', (dialog) => void dialog.accept());
     const offsets = recordOffsets(page);
     const small = Object.fromEntries([1, 2, 3, 4].map((index) => [`trip/day ${index}/${index}.txt`, `${index}`]));
@@ -73,7 +71,11 @@ describe('Unfinished uploads', () => {
   });
 
   it('wait while the service is down, continue where they were, and need the same files again after a reload', async (t) => {
-    const { site, page } = await openSite(t, { settings, isOwn: true, visit: { expectedErrors: [/.*/] } });
+    const { site, page } = await openSite(t, {
+      settings: PARTS_AND_TRASH,
+      isOwn: true,
+      visit: { expectedErrors: [/.*/] },
+    });
     page.on('dialog', (dialog) => void dialog.accept());
     const local = await temporaryFolder(t);
     const write = async (name: string, size: number) => {
@@ -109,7 +111,6 @@ describe('Unfinished uploads', () => {
     await uploadRow(page, 'large ü.bin')
       .getByText(/ of .*kB/)
       .waitFor();
-    await assertAccessible(page, t, { state: 'The tray with unfinished uploads' });
     await uploadRow(page, 'discarded.bin')
       .getByRole('button', { name: /^Discard/ })
       .press('Enter');
