@@ -71,14 +71,18 @@ export async function readDocument(port: number, headers: Record<string, string>
 /** Returns an OpenAPI document with each reference to a component replaced by the component. */
 export function dereference(document: Readonly<Record<string, unknown>>): unknown {
   const components = document['components'] as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  const resolved = new Map<string, unknown>();
   const resolve = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(resolve);
     if (typeof value !== 'object' || value === null) return value;
     if (!('$ref' in value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item)]));
-    const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(String(value.$ref)) ?? [];
+    const reference = String(value.$ref);
+    if (resolved.has(reference)) return resolved.get(reference);
+    const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(reference) ?? [];
     const component = components[kind]?.[name];
-    assert.ok(component, `${String(value.$ref)} exists.`);
-    return resolve(component);
+    assert.ok(component, `${reference} exists.`);
+    resolved.set(reference, resolve(component));
+    return resolved.get(reference);
   };
   return resolve(document);
 }

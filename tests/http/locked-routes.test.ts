@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { memory } from '../contract/backend.ts';
 import { BOUNDARY, type Call, formOf, type HttpResponse, jsonOf, send, treeOf, upload } from './client.ts';
-import { startService, type TestService } from './service.ts';
+import { served } from './service.ts';
 
-/** What exists in the folder of a row. */
+/** What exists in the folder of a table. */
 interface State {
-  /** The folder of the row, such as `r7/`. It has `a/f.txt`, `a/g.txt`, the same files in `b/` and `c/`, and `e/`. */
+  /** The folder, such as `r7/`. It has `a/f.txt`, `a/g.txt`, the same files in `b/` and `c/`, and `e/`. */
   readonly root: string;
   /** The IDs of the changes that made them. */
   readonly changes: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ interface State {
 /** A request that changes files. `route` is its operation in the OpenAPI document, or its WebDAV method. */
 type Row = readonly [route: string, what: string, request: (state: State) => readonly [path: string, call: Call]];
 
-/** A lock of a path in the folder of the row; the empty path is that folder. The default depth is `infinity`. */
+/** A lock of a path in the folder of the table; the empty path is that folder. The default depth is `infinity`. */
 type LockOf = readonly [path: string, depth?: '0'];
 
 const json = (body: unknown): Call => ({
@@ -209,12 +209,8 @@ const UNAFFECTED: readonly string[] = [
 const OTHER_TAGS: readonly string[] = ['App tokens', 'Share links', 'Sign-in', 'Webhooks'];
 
 describe('A lock of another client', () => {
-  let service: TestService;
-  let rows = 0;
-  before(async () => {
-    service = await startService(memory, { hasJobs: true });
-  });
-  after(() => service.stop());
+  const service = served(memory, { hasJobs: true });
+  let tables = 0;
 
   const succeed = async (path: string, call: Call) => {
     const response = await send(service.port, path, call);
@@ -223,7 +219,7 @@ describe('A lock of another client', () => {
   };
 
   const prepare = async (): Promise<State> => {
-    const root = `r${++rows}/`;
+    const root = `r${++tables}/`;
     const changes: Record<string, string> = {};
     const changed = async (path: string, response: Promise<HttpResponse>) => {
       changes[path] = String(jsonOf(await response)['change']);
@@ -255,7 +251,7 @@ describe('A lock of another client', () => {
     };
   };
 
-  /** Returns what exists in the folder of a row, the trash, and the versions of a file. */
+  /** Returns what exists in the folder of a table, the trash, and the versions of a file. */
   const snapshot = async ({ root }: State) => {
     const trash = await succeed(`/-/trash?folder=${root}`, {});
     const versions = await succeed(`/-/versions/${root}a/f.txt`, {});
@@ -279,23 +275,22 @@ describe('A lock of another client', () => {
 
   for (const [what, table, locks] of TABLES) {
     it(`refuses every request that ${what}, until it ends`, async () => {
-      for (const [route, variant, request] of table) {
-        const state = await prepare();
-        const [path, call] = request(state);
-        const present = await snapshot(state);
-        for (const [locked, depth = 'infinity'] of locks) {
-          const where = `/-/dav/${state.root}${locked}`;
-          const { 'lock-token': token } = (await succeed(where, { method: 'LOCK', headers: { depth }, body: LOCK }))
-            .headers;
+      const state = await prepare();
+      const present = await snapshot(state);
+      for (const [locked, depth = 'infinity'] of locks) {
+        const where = `/-/dav/${state.root}${locked}`;
+        const { headers } = await succeed(where, { method: 'LOCK', headers: { depth }, body: LOCK });
+        for (const [route, variant, request] of table) {
+          const [path, call] = request(state);
           const { status, body } = await send(service.port, path, call);
           const message = `${route} ${variant} with a lock of "${locked}", Depth ${depth}: ${status} ${body.toString()}`;
           if (route === 'WebDAV') assert.equal(status, 423, message);
           else assert.deepEqual([status, JSON.parse(body.toString()).code], [409, 'locked'], message);
-          await succeed(where, { method: 'UNLOCK', headers: { 'lock-token': String(token) } });
         }
-        assert.deepEqual(await snapshot(state), present, `${route} ${variant}`);
-        await succeed(path, call);
+        await succeed(where, { method: 'UNLOCK', headers: { 'lock-token': String(headers['lock-token']) } });
       }
+      assert.deepEqual(await snapshot(state), present);
+      for (const [, , request] of table.slice(0, 1)) await succeed(...request(state));
     });
   }
 

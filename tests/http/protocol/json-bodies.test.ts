@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { isError } from '../../../testing/holdall.ts';
 import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
@@ -18,7 +18,7 @@ import {
   within,
 } from '../client.ts';
 import { linesOf } from '../request-log.ts';
-import { startService, type TestService } from '../service.ts';
+import { servedEmpty, startService } from '../service.ts';
 
 /** JSON values that are not booleans, some of which careless clients send as booleans. */
 const NO_BOOLEANS: readonly unknown[] = ['true', 'false', '', 0, 1, null, [], [true], {}];
@@ -36,14 +36,9 @@ const JSON_ROUTES: Readonly<Record<string, object>> = {
 };
 
 describe('JSON bodies', () => {
-  let service: TestService;
+  const service = servedEmpty(memory);
   let port: number;
-
-  beforeEach(async () => {
-    service = await startService(memory);
-    ({ port } = service);
-  });
-  afterEach(() => service.stop());
+  before(() => ({ port } = service));
 
   const post = (path: string, body: string | undefined, type: string | undefined): Promise<HttpResponse> =>
     send(port, path, { method: 'POST', body, headers: type === undefined ? {} : { 'content-type': type } });
@@ -171,23 +166,18 @@ describe('JSON bodies', () => {
 
   it('logs no error when the client disconnects during the body', async () => {
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
-    await sendBytes(port, `${head}Content-Length: 100\r\n\r\n{"path":`, { ends: true });
-    await until('the request is logged', () => linesOf(service, '/create_folder').length === 1);
-    await within('the end', service.stop());
-    assert.deepEqual(service.log.filter(isError), []);
-    service = await startService(memory);
+    const stopped = await startService(memory);
+    await sendBytes(stopped.port, `${head}Content-Length: 100\r\n\r\n{"path":`, { ends: true });
+    await until('the request is logged', () => linesOf(stopped, '/create_folder').length === 1);
+    await within('the end', stopped.stop());
+    assert.deepEqual(stopped.log.filter(isError), []);
   });
 });
 
 describe('fields of JSON bodies', () => {
-  let service: TestService;
+  const service = servedEmpty(memory);
   let port: number;
-
-  beforeEach(async () => {
-    service = await startService(memory);
-    ({ port } = service);
-  });
-  afterEach(() => service.stop());
+  before(() => ({ port } = service));
 
   it('/rename: returns 400 for missing or mistyped fields, without coercion', async () => {
     await plant(port, { a: '1', b: '2' });
