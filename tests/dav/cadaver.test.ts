@@ -66,7 +66,7 @@ async function cadaver(home: string, url: string, commands: readonly string[]): 
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const { PATH } = process.env;
   const env = { PATH, HOME: home, LC_ALL: 'C.UTF-8' };
-  const child = execFile('cadaver', [url], { cwd: home, env, timeout: 60_000 }, (error, stdout) =>
+  const child = execFile('cadaver', [url], { cwd: home, env }, (error, stdout) =>
     error ? reject(error) : resolve(stdout),
   );
   child.stdin?.end(commands.map((command) => `${command}\n`).join(''));

@@ -47,7 +47,6 @@ describe('GIO, the library of GNOME Files', () => {
       ['--', 'bash', '-c', SESSION, 'bash', url.replace(/^http/, 'dav').replace(/\/$/, '')],
       {
         env: { PATH, HOME: home, XDG_RUNTIME_DIR: runtime, LC_ALL: 'C.UTF-8', GVFS_DISABLE_FUSE: '1' },
-        timeout: 60_000,
       },
     );
     assert.deepEqual(stdout.trim().split('\n'), [

@@ -27,10 +27,10 @@ const MIB = 1024 * 1024;
 
 it('handles a full disk', async (t) => {
   const root = join(await temporaryFolder(t), 'root');
-  const reason = await mountTmpfs(t, root, 'size=16m');
+  const reason = await mountTmpfs(t, root, 'size=8m');
   if (reason) return t.skip(reason);
   const { port } = await startInProcess(t, { root, settings: { LOG_LEVEL: 'info', MIN_FREE_SPACE: '0' } });
-  const old = Buffer.alloc(6 * MIB, 'old');
+  const old = Buffer.alloc(3 * MIB, 'old');
   await upload(port, 'folder/old', old);
   const image = await sharp({ create: { width: 400, height: 400, channels: 3, background: 'red' } })
     .png()
@@ -48,7 +48,7 @@ it('handles a full disk', async (t) => {
   for (const order of ORDERS) {
     for (const path of ['folder/old', 'new folder/new']) {
       await t.test(`returns 507 with the reason for an upload that does not fit: ${path}, ${order}`, async () => {
-        assertFull(await uploadIn(port, path, order, Buffer.alloc(32 * MIB, 'new')));
+        assertFull(await uploadIn(port, path, order, Buffer.alloc(16 * MIB, 'new')));
         await assertUntouched();
       });
     }
@@ -58,11 +58,11 @@ it('handles a full disk', async (t) => {
     const tus = { 'tus-resumable': '1.0.0' };
     const begun = await send(port, '/-/uploads', {
       method: 'POST',
-      headers: { ...tus, 'upload-length': String(32 * MIB), 'upload-metadata': 'path bmV3' },
+      headers: { ...tus, 'upload-length': String(16 * MIB), 'upload-metadata': 'path bmV3' },
     });
     const url = String(begun.headers.location);
     const part = { ...tus, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
-    assertFull(await send(port, url, { method: 'PATCH', headers: part, body: Buffer.alloc(32 * MIB) }));
+    assertFull(await send(port, url, { method: 'PATCH', headers: part, body: Buffer.alloc(16 * MIB) }));
     const { status, headers } = await send(port, url, { method: 'HEAD', headers: tus });
     assert.equal(status, 200);
     assert.ok(Number(headers['upload-offset']) > 0);

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Client, Step } from './power-loss-session.ts';
 
 /** Larger than what an upload writes in one call. */
@@ -257,5 +258,27 @@ const LINK = { path: 'a.txt', label: 'kept' };
 /** The steps of a service with its default settings. */
 export const DEFAULT_STEPS: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS, ...TRASH_AND_VERSIONS, ...DATABASE];
 
-/** The steps of a service that keeps neither deleted nor replaced files. */
-export const STEPS_WITHOUT_TRASH: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS];
+/** The steps that a service without a trash and versions does in another way: those that delete or replace something. */
+export const STEPS_WITHOUT_TRASH: readonly Step[] = [
+  ...['the upload of a file', 'the replacement of a file'].map(stepOf),
+  {
+    title: 'the move of a file over another one',
+    async run(client) {
+      await client.upload('e.txt', 'e 1');
+      await client.upload('d.txt', 'd 1');
+      await move(client, 'e.txt', 'd.txt', { overwrite: true });
+    },
+  },
+  ...[
+    'the copy of a file over another one',
+    'the move of a folder over another one',
+    'the copy of a folder over another one',
+    'the last part of an upload that replaces a file',
+  ].map(stepOf),
+  { title: 'the deletion of a file', run: (client) => client.delete('/delete/d.txt') },
+  { title: 'the deletion of a folder', run: (client) => client.delete('/delete_folder/i') },
+];
+
+function stepOf(title: string): Step {
+  return DEFAULT_STEPS.find((step) => step.title === title) ?? assert.fail(title);
+}

@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, describe, it } from 'node:test';
-import { atEnd, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import type { Tree } from '../../testing/power-loss/simulated-disk.ts';
-import { IN_FULL_FORM_ONLY } from '../full-forms.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { treeOf } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { type Outcome, ROOT, recordSession, type Session, type Snapshot, type Step } from './power-loss-session.ts';
@@ -17,19 +17,17 @@ const SESSIONS: readonly {
   readonly title: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
-  readonly options: { readonly skip?: string | boolean };
 }[] = [
-  { title: 'Power loss', settings: {}, steps: DEFAULT_STEPS, options: {} },
+  { title: 'Power loss', settings: {}, steps: DEFAULT_STEPS },
   {
     title: 'Power loss without a trash and versions',
     settings: { TRASH_DAYS: '0', VERSIONS_DAYS: '0' },
     steps: STEPS_WITHOUT_TRASH,
-    options: IN_FULL_FORM_ONLY,
   },
 ];
 
-for (const { title, settings, steps, options } of SESSIONS) {
-  describe(title, options, () => {
+for (const { title, settings, steps } of SESSIONS) {
+  describe(title, () => {
     let session: Session;
     before(async () => {
       session = await withOwner((owner) => recordSession(owner, steps, settings));
@@ -60,7 +58,7 @@ for (const { title, settings, steps, options } of SESSIONS) {
       await withOwner(async (owner) => {
         const disk = await temporaryFolder(owner);
         await writeTree(disk, after.afterPowerLoss);
-        const { port } = await startHoldall(owner, {
+        const { port } = await startInProcess(owner, {
           root: join(disk, ROOT),
           settings: { ACCESS: 'open', ...settings },
         });

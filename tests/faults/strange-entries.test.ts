@@ -25,9 +25,7 @@ const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<s
 };
 
 // Opening a FIFO blocks until the other end is opened.
-it('returns 404 or 409 without blocking for entries that are neither a file nor a folder', {
-  timeout: 60_000,
-}, async (t) => {
+it('returns 404 or 409 without blocking for entries that are neither a file nor a folder', async (t) => {
   const { port, root } = await startInProcess(t);
   await mkdir(join(root, 'my folder'));
   await writeFile(join(root, 'mine'), 'my bytes');

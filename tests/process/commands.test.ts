@@ -8,7 +8,7 @@ import { hashToken, MAX_PASSWORD_BYTES, verifyPassword } from '../../src/access/
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { version, versionAndCommit } from '../../src/system.ts';
 import { runCli } from '../../testing/cli.ts';
-import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
@@ -22,12 +22,9 @@ async function accessFile(t: TestContext, contents: unknown): Promise<string> {
 const runHere = (args: string, environment: Readonly<Record<string, string>> = {}, input: Buffer | string = '') =>
   runCli(args.split(' '), { environment, input });
 
-const run = (t: TestContext, args: string, settings?: Readonly<Record<string, string>>) =>
-  runHoldall(t, { args: args.split(' '), ...(settings && { settings }) });
-
 describe('holdall token new', () => {
   it('prints only the token on stdout and its access file entry on stderr', async (t) => {
-    const ran = await run(t, 'token new --name laptop --expires 2037-01-01');
+    const ran = await runHere('token new --name laptop --expires 2037-01-01');
     assert.equal(ran.code, 0);
     assert.match(ran.stdout, /^holdall_[\w-]{43}\n$/);
     const token = ran.stdout.trim();
@@ -58,7 +55,7 @@ describe('holdall token new', () => {
 
 describe('holdall password', () => {
   const hash = (input: Buffer | string) =>
-    spawnSync(process.execPath, [SCRIPT, 'password'], { input, encoding: 'utf8', timeout: 60_000 });
+    spawnSync(process.execPath, [SCRIPT, 'password'], { input, encoding: 'utf8' });
 
   it('prints the hash of stdin without the trailing line break', async () => {
     const ran = hash('  p\u00e4ss word \r\n');
