@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type CollectedSpan, readSpans } from './otlp.ts';
 
-/** How a collector responds: it accepts requests, responds with 500, or does not respond. */
-export type Behaviour = 'takes' | 'fails' | 'hangs';
+/** How a collector responds: it accepts requests, or responds with 500. */
+export type Behaviour = 'takes' | 'fails';
 
 /** A collector of traces, limited to OTLP over HTTP. */
 export interface Collector {
@@ -14,7 +14,6 @@ export interface Collector {
   readonly spans: readonly CollectedSpan[];
   /** All requests, with any outcome. */
   readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer }[];
-  behaviour: Behaviour;
   stop(): Promise<void>;
 }
 
@@ -22,8 +21,7 @@ export async function startCollector(behaviour: Behaviour = 'takes'): Promise<Co
   const spans: CollectedSpan[] = [];
   const requests: Collector['requests'][number][] = [];
   const respond = (body: Buffer, response: ServerResponse) => {
-    if (collector.behaviour === 'hangs') return;
-    if (collector.behaviour === 'fails') return void response.writeHead(500).end('It is broken.');
+    if (behaviour === 'fails') return void response.writeHead(500).end('It is broken.');
     spans.push(...readSpans(body));
     // An ExportTraceServiceResponse without fields.
     response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
@@ -41,7 +39,6 @@ export async function startCollector(behaviour: Behaviour = 'takes'): Promise<Co
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
     requests,
-    behaviour,
     async stop() {
       server.close();
       server.closeAllConnections();

@@ -4,18 +4,13 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/credentials.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import {
-  documentedApache,
-  documentedCaddy,
-  documentedHaproxy,
-  startProxy,
-} from '../../testing/servers/documented-proxies.ts';
+import { documentedApache, documentedCaddy, startProxy } from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';
 import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
-export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx'];
+export const needs: readonly Need[] = ['apache2', 'caddy', 'nginx'];
 
 /** The checks of requests through a proxy that passes on everything. */
 const PASSING = [
@@ -69,27 +64,23 @@ async function startGuarded(t: TestContext, settings: Readonly<Record<string, st
   return { service: await startInProcess(t, { settings: all }), settings: all, token };
 }
 
-// tests/deploy sends uploads and requests of WebDAV clients through these proxies.
-describe('holdall doctor behind other documented proxies', () => {
-  const proxies = [
-    // Apache reads no response before the end of an upload, although it forwards the request as it arrives.
-    ['Apache', documentedApache, 'not tried'],
-    ['HAProxy', documentedHaproxy, 'ok'],
-  ] as const;
-  for (const [name, documented, buffering] of proxies) {
-    it(`reports no problem behind ${name}`, async (t) => {
-      const service = await startInProcess(t, { settings: { TRUST_PROXY: 'loopback', ACCESS: 'open' } });
-      const port = await startProxy(t, await documented(t, service.port));
-      const settings = { DISK_ROOT: service.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
-      const { of, printed, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
-      assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
-      for (const check of PASSING) {
-        assert.equal(of(check).status, 'ok', check);
-      }
-      assert.equal(of('url-upload-buffering').status, buffering);
-      await noTrace(service);
-    });
+// tests/deploy sends uploads and requests of WebDAV clients through the other documented proxies, which pass on everything.
+it('holdall doctor reports no problem behind Apache, whose buffering it can not try', async (t) => {
+  const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
+  const service = await startInProcess(t, { settings });
+  const port = await startProxy(t, await documentedApache(t, service.port));
+  const {
+    of,
+    printed,
+    with: having,
+  } = await diagnose({ ...settings, DISK_ROOT: service.root }, '--url', `http://127.0.0.1:${port}`);
+  assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
+  for (const check of PASSING) {
+    assert.equal(of(check).status, 'ok', check);
   }
+  // Apache reads no response before the end of an upload, although it forwards the request as it arrives.
+  assert.equal(of('url-upload-buffering').status, 'not tried');
+  await noTrace(service);
 });
 
 describe('holdall doctor behind nginx', () => {

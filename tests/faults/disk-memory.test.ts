@@ -1,5 +1,5 @@
-import { testDiskTransfers, testPropfind } from './flat-memory.ts';
+import { testDiskTransfers } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 
-testDiskTransfers(192 * MIB);
-testPropfind(100_000);
+// Larger than what the service may need. With gigabytes, and to other stores: tests/long/memory.test.ts.
+testDiskTransfers(144 * MIB);
