@@ -57,7 +57,7 @@ it('Two replicas on PostgreSQL, behind nginx, have one change log', async (t) =>
   });
 
   await t.test('which misses and repeats nothing while they restart', async () => {
-    const load = startTrialLoad(stage, { clientsOfRole: 1, rest: 60 });
+    const load = startTrialLoad(stage, { clientsOfRole: 1, rest: 200 });
     try {
       await untilServed(load);
       await causeFault(stage, load, STOPPED_UNTOLD, 0);

@@ -5,7 +5,7 @@ import type { Stage } from './stage.ts';
 import { causeFault, complaints, messagesOf, settle, startTrialLoad, tryFault, untilServed } from './trial.ts';
 
 /** Few clients that pause, because the faults and not the load are the subject of the short tests. */
-const SHORT = { seconds: 0.3, clientsOfRole: 1, rest: 200 };
+const SHORT = { seconds: 0.3, clientsOfRole: 1, rest: 400 };
 
 /** Tests all faults one after the other under the same load: each once, and for less than a second. */
 export async function tryTogether<On extends Stage>(
