@@ -207,7 +207,7 @@ export class Lease {
       try {
         etag = await renew(etag);
         clearTimeout(deadline);
-        deadline = setTimeout(lose, leaseMs * LOST_AFTER - (performance.now() - started)).unref();
+        deadline = setTimeout(lose, Math.max(0, leaseMs * LOST_AFTER - (performance.now() - started))).unref();
       } catch (error) {
         // After any other error, the next attempt might succeed before the deadline.
         if (isStoreError(error, 'condition-failed')) lose(error);
