@@ -1,10 +1,10 @@
 /*
- * Loaded before a service, whose change feeds then don't poll: without a message of another process, they never learn of a
- * change. Their interval is between 1.5 and 2.5 seconds.
+ * Loaded before a service, whose change feeds and streams of changes then neither poll nor send heartbeats: without a message
+ * of another process, they never learn of a change. No other timer of the service has a fraction of a millisecond.
  */
 const setRealTimeout = globalThis.setTimeout;
 const isPoll = (milliseconds: number | undefined) =>
-  milliseconds !== undefined && milliseconds >= 1400 && milliseconds <= 2500 && !Number.isInteger(milliseconds);
+  milliseconds !== undefined && milliseconds >= 1000 && !Number.isInteger(milliseconds);
 
 globalThis.setTimeout = Object.assign(
   (callback: (...args: unknown[]) => void, milliseconds?: number, ...args: unknown[]) =>
