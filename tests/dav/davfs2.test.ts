@@ -15,7 +15,7 @@ import { treeIn } from './trees.ts';
 export const needs: readonly Need[] = ['davfs2', 'git', 'sqlite3', 'vim'];
 
 /** Files to copy. */
-const SOURCES = fileURLToPath(new URL('../../src/stores/disk', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../../src/dav', import.meta.url));
 
 /** Statements of several transactions. SQLite locks the database, and replaces a part of it each time. */
 const STATEMENTS = [
@@ -49,12 +49,12 @@ describe('davfs2', () => {
     });
 
     await t.test('cp copies a tree, and mv and rm change it', async () => {
-      await run('cp', '-r', SOURCES, 'disk');
-      assert.deepEqual(await treeIn(join(folder, 'disk')), await treeIn(SOURCES));
-      await run('mv', 'disk/syscalls.ts', 'system calls – 100%.ts');
-      await run('mv', '--force', 'disk/list.ts', 'disk/write.ts');
-      await run('rm', 'disk/root.ts');
-      await run('mkdir', 'disk/empty');
+      await run('cp', '-r', SOURCES, 'dav');
+      assert.deepEqual(await treeIn(join(folder, 'dav')), await treeIn(SOURCES));
+      await run('mv', 'dav/clutter.ts', 'hidden files – 100%.ts');
+      await run('mv', '--force', 'dav/lock.ts', 'dav/locks.ts');
+      await run('rm', 'dav/properties.ts');
+      await run('mkdir', 'dav/empty');
     });
 
     await t.test('git clones into it', async () => {

@@ -1,4 +1,4 @@
 import { testSwappedLinks } from './links-swapped.ts';
 
 // With more rounds: tests/long/links-swapped.test.ts.
-testSwappedLinks({ files: 6, folders: 8, trees: 1 });
+testSwappedLinks({ files: 3, folders: 4, trees: 1 });

@@ -1,6 +1,7 @@
 /*
- * As tests/replicas, on every store, with all faults, more clients, larger files, and faults that last longer: the only test of a
- * store process that dies, of a network that hangs, and of a full cache, with several services on one store.
+ * Several services behind nginx on each store, under load, while replicas, the store or the network fail: the only test of a
+ * documented rolling restart that no client notices, of a store process that dies, of a network that hangs, of a wrong clock and
+ * of a full cache. tests/history has kills and lost connections with two services, without nginx.
  */
 
 import { it } from 'node:test';

@@ -53,14 +53,6 @@ export async function openCephStage(owner: Owner, count: number): Promise<CephSt
   };
 }
 
-/** Starts two replicas on a bucket of the object store of the tests, where orphaned parts stay. */
-export async function openBucketStage(owner: Owner): Promise<BucketStage> {
-  const bucket = await createBucket();
-  atEnd(owner, () => bucket.remove());
-  // Large files have two parts.
-  return { ...(await startOnBucket(owner, bucket, { count: 2, large: 9 * MIB })), untilClean: async () => {} };
-}
-
 /** Starts so many replicas. `large` is the size of large files in bytes; parts have 8 MiB. */
 async function startOnBucket(
   owner: Owner,

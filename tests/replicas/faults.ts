@@ -173,14 +173,6 @@ function interceptAll(links: BucketStage['links'], interceptor: Interceptor | un
 
 export const SHARED_FAULTS: readonly Fault<Stage>[] = [ROLLING_RESTART, killed()];
 
-/** The faults of `npm test`: a replica stops, a replica dies, the network fails, a clock is wrong. `tests/long` has all. */
-export const SHORT_BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
-  ROLLING_RESTART,
-  killedWhile('folder moves', ({ operation }) => operation === 'CopyObject'),
-  NETWORK_CUT_FOR_ONE,
-  CLOCK_SKEWED,
-];
-
 export const BUCKET_FAULTS: readonly Fault<CephStage>[] = [
   ROLLING_RESTART,
   STOPPED_UNTOLD,

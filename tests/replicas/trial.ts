@@ -119,7 +119,7 @@ export function complaints(stage: Stage, { isUnnoticed }: Pick<Fault<never>, 'is
 }
 
 /** Returns the messages of the operations with one of these outcomes. */
-export function messagesOf(operations: readonly Operation[], ...outcomes: readonly Outcome[]): string[] {
+function messagesOf(operations: readonly Operation[], ...outcomes: readonly Outcome[]): string[] {
   return operations
     .filter(({ outcome }) => outcomes.includes(outcome))
     .map(({ kind, outcome, detail }) => `${kind} ${outcome}: ${detail}`);
