@@ -84,8 +84,6 @@ export type Trait =
   | 'stored-types'
   /** Enforces the condition of a write against concurrent writes. */
   | 'atomic-conditions'
-  /** Copies have the etag of the source. */
-  | 'etags-of-content'
   /** Knows the modification time of a file. */
   | 'modification-times'
   /** Stores the modification time of an upload. */
@@ -96,14 +94,10 @@ export type Trait =
   | 'one-kind-per-name'
   /** Keeps a folder when its last file is removed. */
   | 'emptied-folders'
-  /** Lists the stored media type of each file. */
-  | 'types-in-listings'
   /** Returns the modification time of a write. */
   | 'times-of-writes'
   /** Reports whether a write without a condition replaced a file. */
   | 'outcomes-of-writes'
-  /** Uses the operations that `Files` composes from single files. */
-  | 'composed-operations'
   /** Never returns a modification time in the future. */
   | 'past-times'
   /** Keeps replaced files only on request. */
@@ -206,7 +200,6 @@ export const s3: Backend = {
   lacks: {
     'one-kind-per-name': 'a bucket can contain an object "a" and objects "a/…"',
     'emptied-folders': 'a folder of a bucket exists while it has an object or a marker',
-    'types-in-listings': 'a listing of objects has no types; Holdall takes them from the names',
     'times-of-writes': 'the response to a write has no time',
     'times-in-listings': 'a listing of objects has only the time of the write',
     'outcomes-of-writes': 'the response to a write does not tell whether it replaced an object',
@@ -282,7 +275,6 @@ export const github: Backend = {
   capabilities: GITHUB.capabilities,
   lacks: {
     'stored-types': 'git stores no media types',
-    'composed-operations': 'every operation is one commit',
     'lasting-urls': 'a download URL of GitHub works once',
     'urls-of-downloads': 'a download URL of GitHub has no file name',
     'modification-times': 'git stores the times of commits, not of files',
@@ -314,6 +306,5 @@ export const disk: Backend = {
   lacks: {
     'stored-types': 'file systems store no media types',
     'durable-offsets': 'the bytes are durable together, at the end of the append',
-    'etags-of-content': 'an etag contains the inode number, and a copy has another one',
   },
 };
