@@ -15,7 +15,7 @@ import { useEngine } from '../web/other-engines.ts';
 
 export const needs: readonly Need[] = ['firefox'];
 
-it('The web UI works in Firefox', (t) => useEngine(t, launchFirefox));
+it('The web UI works in Firefox', (t) => useEngine(t, launchFirefox, { isComplete: true }));
 
 it('Requests that are aborted while their body is read cause no uncaught error in Firefox', async (t) => {
   const url = await serveModules(t);

@@ -166,16 +166,17 @@ async function opensFoldersBelow(site: Site, page: Page): Promise<void> {
   assert.equal(await storedText(site, 'a.txt'), 'a');
 }
 
-/** Returns the types of the data of a drag, by which a window recognizes its own. */
-async function typesOfDrag(page: Page): Promise<string[]> {
-  const types = await row(page, 'b.txt').evaluate((element) => {
-    const dataTransfer = new DataTransfer();
-    const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
-    source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
-    return [...dataTransfer.types];
+/** Returns the types of the data of a drag, by which a window recognizes its own. The code of drags loads after the page. */
+function typesOfDrag(page: Page): Promise<string[]> {
+  return until('entries can be dragged', async () => {
+    const types = await row(page, 'b.txt').evaluate((element) => {
+      const dataTransfer = new DataTransfer();
+      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
+      return [...dataTransfer.types];
+    });
+    return types.some((type) => type.startsWith('application/x-holdall')) && types;
   });
-  assert.ok(types.some((type) => type.startsWith('application/x-holdall')));
-  return types;
 }
 
 /** The drag of this window is forgotten when another one drags. */

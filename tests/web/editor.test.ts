@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { enterFolder, row } from './elements.ts';
 import { openSite } from './open-site.ts';
@@ -64,7 +64,6 @@ test('A text is edited, merged with changes of other clients, and saved only as 
 
   const merged = await mergesChanges(page, site);
   await createsConflict(page, site, merged);
-  await assertAccessible(page, t, { state: 'The editor with a conflict' });
   await resolvesConflict(page, site, merged);
 
   await savesDeletedFile(page, site);

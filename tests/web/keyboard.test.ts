@@ -11,13 +11,15 @@ import {
   focusedName,
   renameByKeyboard,
   row,
+  selectedPaths,
   toolbar,
   waitForElementFocus,
   waitForFocus,
   waitForTitle,
 } from './elements.ts';
-import { isListing, refuse } from './intercept.ts';
+import { type Chunks, controlChunks, isListing, refuse } from './intercept.ts';
 import { openSite } from './open-site.ts';
+import type { Site } from './site.ts';
 import { assertIsolatedStyles } from './styles.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -26,6 +28,7 @@ const FILES = {
   'one.txt': '1',
   'two.txt': '2',
   'three.txt': '3',
+  'four.txt': '4',
   'Docs/': '',
   'Photos/2026/Summer holidays/Iceland/Westfjords/bird.txt': 'cheep',
   'States/only/one.txt': '1',
@@ -41,7 +44,7 @@ async function enterRoot(page: Page): Promise<void> {
 }
 
 test('All parts of the page work by keyboard: shortcuts, regions, the filter, the palette, and the focus after each change', async (t) => {
-  const { page } = await openSite(t, {
+  const { page, site } = await openSite(t, {
     files: FILES,
     // The palette also finds files in the log of changes.
     isOwn: true,
@@ -67,8 +70,41 @@ test('All parts of the page work by keyboard: shortcuts, regions, the filter, th
   await keepsFocusInFolderView(page);
   await enterRoot(page);
   await keepsFocusInViewer(page);
+
+  const chunks = await controlChunks(page, { 'name-field': 'hold', 'dialog-prompts': 'hold', palette: 'hold' });
+  await page.goto(site.url);
+  await keepsTypedKeys(page, site, chunks);
+  await page.unrouteAll();
+  await enterRoot(page);
   await turnsShortcutsOff(page);
 });
+
+/** Keys that are typed while a field or dialog loads are for it, and never for the list. */
+async function keepsTypedKeys(page: Page, site: Site, chunks: Chunks): Promise<void> {
+  await row(page, 'four.txt').click();
+  await page.keyboard.press('Alt+n');
+  await page.keyboard.type('Letters');
+  await page.keyboard.press('Enter');
+  assert.deepEqual(await selectedPaths(page), ['four.txt']);
+  await chunks.set('dialog-prompts', 'pass');
+  await waitForFocus(page, 'Letters/');
+  await until('the folder exists', () => site.exists('Letters/'));
+
+  await row(page, 'four.txt').click();
+  await page.keyboard.press('F2');
+  await page.keyboard.type('quattrox');
+  for (const key of ['Backspace', 'Enter', 'ArrowDown', 'Delete', 't', 'Enter']) await page.keyboard.press(key);
+  assert.deepEqual([await selectedPaths(page), await page.getByRole('dialog').count()], [['four.txt'], 0]);
+  await chunks.set('name-field', 'pass');
+  await waitForFocus(page, 'quattro.txt');
+  await until('the file has its new name', () => site.exists('quattro.txt'));
+
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.type('Docs');
+  await page.keyboard.press('Enter');
+  await chunks.set('palette', 'pass');
+  await waitForTitle(page, 'Docs');
+}
 
 /** Menu items have `aria-keyshortcuts` for screen readers. */
 async function namesShortcutsInMenus(page: Page): Promise<void> {
@@ -110,7 +146,7 @@ async function filters(page: Page): Promise<void> {
   await row(page, 'one.txt').waitFor({ state: 'visible' });
   await page.keyboard.type('hree');
   await row(page, 'one.txt').waitFor({ state: 'detached' });
-  await page.getByRole('status').getByText('1 of 6 items').waitFor();
+  await page.getByRole('status').getByText('1 of 7 items').waitFor();
   await page.keyboard.press('ArrowDown');
   await waitForElementFocus(row(page, 'three.txt'));
   await page.getByRole('searchbox').focus();

@@ -10,7 +10,7 @@ import { openFileChooser, testFile, trayShows } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-const WIDTHS = [320, 600, 1100, 1440];
+const WIDTHS = [320, 700, 1440];
 
 const LONG = 'A very long report about the results of the year and everything that follows (final version).pdf';
 const NAMES = [

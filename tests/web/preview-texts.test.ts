@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { contents, enterFolder } from './elements.ts';
 import { requestsOf } from './intercept.ts';
@@ -115,7 +115,6 @@ test('Texts are shown in their formats and as source, in parts and within limits
 
   await enterFolder(page, 'notes');
   await showsMarkdown(page);
-  await assertAccessible(page, t, { state: 'Markdown' });
   await followsLinks(page, site);
   await rereadsText(page, site);
   await leave(page);

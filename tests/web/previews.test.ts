@@ -4,7 +4,6 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, enterFolder, row, waitForFocus } from './elements.ts';
 import { requestsOf } from './intercept.ts';
@@ -68,7 +67,6 @@ test('Previews open by link and key, images zoom, media play, hostile drawings d
 
   await enterFolder(page, 'media');
   await playsMedia(page);
-  await assertAccessible(page, t, { state: 'a video' });
   await hasShapeOfVideo(page);
   await showsNotices(page);
   await replacesPreview(page);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
   backgroundLightness,
@@ -34,18 +34,12 @@ test('The page has links to all parent folders, and the theme, density and langu
   await linksToParentFolders(page, site);
   await assertAccessibleInBothSchemes(page, t, { state: 'a folder' });
   await assertIsolatedStyles(page);
-  await opensShortcuts(page);
-  await assertAccessible(page, t, { state: 'the shortcuts' });
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-
   await fitsIntoSmallWindows(page);
   await mirrorsLayout(page);
   await page.getByRole('link', { name: 'Files' }).click();
   await waitForTitle(page, 'Files');
   await remembersAppearance(page);
   await speaksArabic(page);
-  await assertAccessible(page, t, { state: 'in Arabic' });
   await speaksChinese(page);
 });
 
@@ -72,17 +66,6 @@ async function linksToParentFolders(page: Page, site: Site): Promise<void> {
   await waitForTitle(page, 'Summer holidays');
   await page.goBack();
   await waitForTitle(page, 'Westfjords');
-}
-
-async function opensShortcuts(page: Page): Promise<void> {
-  // `assertAccessible` waits for animations, except endless ones.
-  await page.evaluate(() => {
-    const list = document.querySelector('.folder-view');
-    list?.animate([{ opacity: 0.2 }, { opacity: 1 }], 500);
-    list?.animate([{ scale: 1 }, { scale: 1 }], { duration: 500, iterations: Infinity });
-  });
-  await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
 }
 
 /** On a tablet and on a phone in landscape mode, the top bar has space for the folder name. */

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, button, focusedName, renameByKeyboard, row, waitForTitle } from './elements.ts';
 import { FILES, openSite } from './open-site.ts';
@@ -18,7 +17,6 @@ const shownFolders = (page: Page) => page.getByRole('treeitem').allTextContents(
 test('The sidebar has a tree that follows keys, the shown folder and other clients, favourites and recent files', async (t) => {
   const { page, site } = await openSite(t, { files: { ...FILES, 'Docs/Letters/': '' } });
   await followsKeysAndFolder(page, site);
-  await assertAccessibleInBothSchemes(page, t, { state: 'the sidebar' });
   await acceptsDrops(page, site);
   await treeItem(page, 'Files').click();
   await row(page, 'one.txt').waitFor();

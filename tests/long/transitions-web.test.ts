@@ -1,11 +1,13 @@
+// Only this file proves that a touch reaches the viewer while a photo still grows out of its tile. It needs pages of its own, with
+// transitions that take minutes.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { becomes } from './becomes.ts';
-import { boxOf, button, moveFinger, row, selectedPaths } from './elements.ts';
-import { visitSite } from './open-site.ts';
-import { photo } from './samples.ts';
+import { becomes } from '../web/becomes.ts';
+import { boxOf, button, moveFinger, row, selectedPaths } from '../web/elements.ts';
+import { visitSite } from '../web/open-site.ts';
+import { photo } from '../web/samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

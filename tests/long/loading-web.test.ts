@@ -1,27 +1,28 @@
+// Only this file proves in a browser what the page does when code loads slowly, fails to load or was replaced by an upgrade. It
+// loads seven pages without a cache, because the browser does not cache requests that a test controls.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Page, Request, Route } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { becomes } from './becomes.ts';
+import { becomes } from '../web/becomes.ts';
 import {
   button,
   choose,
   contents,
   messages,
   row,
-  selectedPaths,
   waitForElementFocus,
   waitForFocus,
   waitForMessage,
-  waitForTitle,
-} from './elements.ts';
-import { visitSite } from './open-site.ts';
-import { longText } from './samples.ts';
-import type { Site } from './site.ts';
-import { testFile, trayShows, uploadFiles } from './uploading.ts';
+} from '../web/elements.ts';
+import { type Chunks, chunk, controlChunks } from '../web/intercept.ts';
+import { visitSite } from '../web/open-site.ts';
+import { longText } from '../web/samples.ts';
+import type { Site } from '../web/site.ts';
+import { testFile, trayShows, uploadFiles } from '../web/uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -33,35 +34,6 @@ const FILES = {
   'two.txt': '2',
   'Docs/': '',
 };
-
-const chunk = (...names: readonly string[]) => new RegExp(`/(?:${names.join('|')})-[\\w-]+\\.js$`);
-
-/** How the page loads chunks of code: held until the mode changes, with a failure, or as usual. */
-type Mode = 'hold' | 'fail' | 'pass';
-
-/** Decides how the page loads chunks, which it may preload at any time. Returns a function that changes that. */
-async function controlChunks(page: Page, initial: Readonly<Record<string, Mode>>) {
-  const modes = new Map(Object.entries(initial));
-  const waiting: { readonly name: string; readonly route: Route }[] = [];
-  const settle = (name: string, route: Route) => {
-    const mode = modes.get(name);
-    if (mode === 'hold') return void waiting.push({ name, route });
-    return mode === 'fail' ? route.abort() : route.continue();
-  };
-  await page.route(chunk(...modes.keys()), (route, request) => {
-    const name = [...modes.keys()].find((each) => request.url().includes(`/${each}-`));
-    return name === undefined ? route.continue() : settle(name, route);
-  });
-  return {
-    isHeld: (name: string) => waiting.some((each) => each.name === name),
-    async set(name: string, mode: Mode) {
-      modes.set(name, mode);
-      for (const each of waiting.splice(0)) await settle(each.name, each.route);
-    },
-  };
-}
-
-type Chunks = Awaited<ReturnType<typeof controlChunks>>;
 
 const isViewerOpen = (page: Page, name: string) => page.getByRole('dialog', { name });
 
@@ -75,8 +47,6 @@ test('Code that is slow, fails to load or belongs to an earlier version loses no
     viewer: 'hold',
     'markdown-preview': 'fail',
     'name-field': 'hold',
-    'dialog-prompts': 'hold',
-    palette: 'hold',
   });
   await page.goto(site.url);
   await row(page, 'a.txt').waitFor();
@@ -90,12 +60,10 @@ test('Code that is slow, fails to load or belongs to an earlier version loses no
   await returnsKeysAfterFailure(page, chunks);
 
   await chunks.set('viewer', 'fail');
-  await chunks.set('name-field', 'hold');
   await page.goto(`${site.url}?preview=a.txt`);
   await retriesPreviews(page, site, chunks);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await keepsTypedKeys(page, site, chunks);
   await page.unrouteAll();
   await offersNewVersion(page, site);
   await saysThatTextsAreMissing(page);
@@ -129,33 +97,6 @@ async function returnsKeysAfterFailure(page: Page, chunks: Chunks): Promise<void
   await row(page, 'a.txt').getByText('a.txt').first().waitFor();
   await page.keyboard.type('tw');
   await waitForFocus(page, 'two.txt');
-}
-
-/** Keys that are typed while a field or dialog loads are for it, and never for the list. */
-async function keepsTypedKeys(page: Page, site: Site, chunks: Chunks): Promise<void> {
-  await row(page, 'two.txt').click();
-  await page.keyboard.press('Alt+n');
-  await page.keyboard.type('three');
-  await page.keyboard.press('Enter');
-  assert.deepEqual(await selectedPaths(page), ['two.txt']);
-  await chunks.set('dialog-prompts', 'pass');
-  await waitForFocus(page, 'three/');
-  await until('the folder exists', () => site.exists('three/'));
-
-  await row(page, 'two.txt').click();
-  await page.keyboard.press('F2');
-  await page.keyboard.type('unox');
-  for (const key of ['Backspace', 'Enter', 'ArrowDown', 'Delete', 't', 'Enter']) await page.keyboard.press(key);
-  assert.deepEqual([await selectedPaths(page), await page.getByRole('dialog').count()], [['two.txt'], 0]);
-  await chunks.set('name-field', 'pass');
-  await waitForFocus(page, 'uno.txt');
-  await until('the file has its new name', () => site.exists('uno.txt'));
-
-  await page.keyboard.press('ControlOrMeta+k');
-  await page.keyboard.type('Docs');
-  await page.keyboard.press('Enter');
-  await chunks.set('palette', 'pass');
-  await waitForTitle(page, 'Docs');
 }
 
 /** A preview that fails shows the reason and a way to continue. */
