@@ -128,8 +128,10 @@ export class CostMeter {
 
   /** Returns the number of rows in all tables. */
   #rows(): number {
-    this.#database ??= new DatabaseSync(databaseIn(this.#folder), { readOnly: true });
+    this.#database ??= new DatabaseSync(databaseIn(this.#folder));
     const database = this.#database;
+    // Otherwise, the size of the write-ahead log depends on what earlier requests wrote.
+    database.exec('pragma synchronous = off; pragma wal_checkpoint(truncate)');
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     const counts = tables.map(
       ({ name }) => database.prepare(`SELECT count(*) AS rows FROM "${String(name)}"`).get()?.rows,
@@ -170,10 +172,11 @@ function peak(): number {
   return process.resourceUsage().maxRSS * 1024;
 }
 
+/** Returns the path of the open database, which has a write-ahead log. */
 function databaseIn(folder: string): string {
-  const found = readdirSync(folder, { recursive: true }).find((path) => String(path).endsWith('holdall.sqlite'));
-  assert.ok(found !== undefined, 'The service has no database.');
-  return join(folder, String(found));
+  const log = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('.sqlite-wal'));
+  assert.ok(log !== undefined, 'The service has no database.');
+  return join(folder, log.slice(0, -'-wal'.length));
 }
 
 /** Returns the bytes that the files in a folder occupy. */
