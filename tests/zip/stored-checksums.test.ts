@@ -67,9 +67,11 @@ describe('Checksums of files', () => {
     const count = 280_000;
     for (let index = 0; index < count; index++) checksums.note(version(String(index), 1), { position: 1, crc: index });
     const known = (index: number) => checksums.recall(version(String(index), 1)) === index;
-    const isKnown = Array.from({ length: count }, (_, index) => known(index));
-    assert.ok(isKnown.slice(-20_000).filter(Boolean).length > 19_900);
-    assert.ok(isKnown.filter(Boolean).length <= 2 ** 18);
+    // One of a hundred, because each question takes as long as a note.
+    const isKnown = Array.from({ length: count / 100 }, (_, index) => known(100 * index + 99));
+    assert.ok(isKnown.slice(-200).filter(Boolean).length > 198);
+    // At most 2,621 of them, by the size of the table.
+    assert.ok(isKnown.filter(Boolean).length < 2700);
   });
 
   it('are forgotten without the database, and nothing fails', async () => {
