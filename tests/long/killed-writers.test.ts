@@ -3,7 +3,7 @@ import type { Need } from '../runner/needs.ts';
 
 /*
  * Only these random kills, at any moment of any operation and of concurrent replacements, find a moment in which the only
- * copy of a content is lost. tests/faults has two kills; finding a short moment takes many.
+ * copy of a content is lost. tests/faults has a few kills; finding a short moment takes many.
  */
 
 export const needs: readonly Need[] = ['bucket'];
