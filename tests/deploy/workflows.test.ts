@@ -87,6 +87,7 @@ describe('The GitHub workflows', () => {
     for (const name of scripts) assert.ok(name in manifest.scripts, name);
     for (const name of ['check', 'test', 'test:long', 'build', 'docs:build', 'release:notes'])
       assert.ok(scripts.includes(name), name);
+    assert.ok(commands.includes('npm ci && npm test -- --require-all --stress'));
     const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
     assert.ok(readme.includes('npm ci && npm test') && commands.includes('npm ci && npm test'));
     const contributing = await readFile(join(ROOT, 'CONTRIBUTING.md'), 'utf8');

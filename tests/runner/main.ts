@@ -34,7 +34,7 @@ const LONG_TIMEOUT_MS = 3_600_000;
 interface Arguments {
   /** Files or glob patterns. */
   readonly patterns: readonly string[];
-  /** Runs the tests in their full form, and those that only exist in it. */
+  /** Runs the tests that take minutes, one process for each file. */
   readonly long: boolean;
   readonly profile: boolean;
   /** Runs the tests beside a busy loop on every core, as on a machine with other work. */
@@ -64,7 +64,7 @@ function parseArguments(given: readonly string[]): Arguments {
   const patterns = given.filter((argument) => !argument.startsWith('-'));
   const long = given.includes('--long');
   return {
-    patterns: patterns.length > 0 ? patterns : long ? [SHORT, LONG] : [SHORT],
+    patterns: patterns.length > 0 ? patterns : [long ? LONG : SHORT],
     long,
     profile: given.includes('--profile'),
     stress: given.includes('--stress'),
@@ -183,7 +183,6 @@ async function runFiles(
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: STRIPPED_SOURCES,
-      ...(long && { FULL_FORMS: '1' }),
       ...profile?.environment,
       ...environment,
     },
