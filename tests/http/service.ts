@@ -121,7 +121,8 @@ const LIMITS: Limits = {
   connections: 10_000,
   connectionsPerClient: 10_000,
   headersTimeout: 20,
-  idleTimeout: 60,
+  // Longer than a service waits in the pool: the next test would send its request on a connection that is being closed.
+  idleTimeout: 3600,
   bodyTimeout: 60,
   // A test can block the only process of a busy machine.
   eventLoopDelay: 0,

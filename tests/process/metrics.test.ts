@@ -9,7 +9,7 @@ import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { send, upload } from '../http/client.ts';
 import { startService } from '../http/service.ts';
-import { photo } from '../web/samples.ts';
+import { plain, RED } from '../thumbnails/images.ts';
 import { untilAllServe } from './serving.ts';
 
 const TOKEN = 'a-token-of-32-characters-or-more';
@@ -62,7 +62,7 @@ describe('Metrics', () => {
       assert.match(body.toString(), new RegExp(`^${name}\\{worker="\\d+"\\} \\d`, 'm'));
     }
 
-    await upload(port, 'a.jpg', Buffer.from(await photo(1, { width: 640, height: 480 })));
+    await upload(port, 'a.jpg', await plain(RED).jpeg().toBuffer());
     await upload(port, 'b.jpg', 'no image');
     for (const path of ['a.jpg', 'a.jpg', 'b.jpg']) await send(port, `/thumb/${path}`);
     for (const from of ['render', 'memory', 'failed']) {

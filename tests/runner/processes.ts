@@ -7,9 +7,10 @@ import { recordedSeconds } from './order.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Files that change the process that they run in, or measure it. */
+/** Files that change the process that they run in, measure it, or read images of formats that a drawing process blocks. */
 const OWN_PROCESS: readonly string[] = [
   'tests/attacks/amplification.test.ts',
+  'tests/media/details.test.ts',
   'tests/stores/disk-new-folders.test.ts',
   'tests/thumbnails/loaders.test.ts',
   'tests/thumbnails/memory.test.ts',
