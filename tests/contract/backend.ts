@@ -110,8 +110,6 @@ export type Trait =
   | 'urls-of-downloads'
   /** Reports which bytes of an append are durable before it ends. */
   | 'durable-offsets'
-  /** Stores the bytes of an append as they arrive. */
-  | 'growing-uploads'
   /** Lets the client replace files. */
   | 'replacements'
   /** Lets the client rename, move and delete. */
@@ -203,7 +201,6 @@ export const s3: Backend = {
     'times-of-writes': 'the response to a write has no time',
     'times-in-listings': 'a listing of objects has only the time of the write',
     'outcomes-of-writes': 'the response to a write does not tell whether it replaced an object',
-    'growing-uploads': 'a bucket gets the bytes when they fill a part, or when the request ends',
   },
 };
 

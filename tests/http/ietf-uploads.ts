@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { describe, it } from 'node:test';
-import type { Backend } from '../contract/backend.ts';
+import { type Backend, has } from '../contract/backend.ts';
 import { assertFailure, beginUpload, type HttpResponse, jsonOf, plant, send, sendBytes, treeOf } from './client.ts';
 import type { TestService } from './service.ts';
 
@@ -125,8 +125,7 @@ export function ietfUploadsCases(backend: Backend, service: () => Pick<TestServi
       assert.match(old, /^HTTP\/1\.1 201 /);
     });
 
-    const skipsGrowing = { skip: backend.lacks['growing-uploads'] ?? false };
-    it('is resumed after a PUT whose connection broke', skipsGrowing, async () => {
+    it('is resumed after a PUT whose connection broke', async () => {
       const bytes = randomBytes(MIB + 1000);
       const headers = { host: 'localhost', ...DRAFT, ...end, 'content-length': String(bytes.length) };
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -142,24 +141,33 @@ export function ietfUploadsCases(backend: Backend, service: () => Pick<TestServi
       assert.ok((await get('ietf/broken')).body.equals(bytes));
     });
 
-    it('has the durable offset in interim responses, from stores that know it', async (context) => {
-      if (service().store.openUpload) return context.skip('the store is a disk, or a bucket with larger parts');
-      const url = await begin('ietf/progress');
-      const { promise: reached, resolve, reject } = Promise.withResolvers<unknown>();
-      const headers = { ...DRAFT, ...more, 'content-type': PARTIAL, 'upload-offset': '0', 'content-length': '1500000' };
-      const target = { host: '127.0.0.1', port: service().port, path: url, method: 'PATCH', headers, agent: false };
-      const sending = httpRequest(target);
-      sending.on('error', reject);
-      sending.on('information', (interim) => resolve([interim.statusCode, interim.headers]));
-      sending.write(Buffer.alloc(1_400_000));
-      const version = { 'upload-draft-interop-version': '8' };
-      assert.deepEqual(await reached, [104, { ...version, 'upload-offset': String(MIB) }]);
-      const { promise: ended, resolve: onEnd } = Promise.withResolvers<number | undefined>();
-      sending.on('response', (response) => onEnd(response.resume().statusCode));
-      sending.end(Buffer.alloc(100_000));
-      assert.equal(await ended, 204);
-      assert.equal((await head(url, 'DELETE')).status, 204);
-    });
+    // Stores without uploads of their own have them in parts of the database, whose size is known.
+    const isInDatabase = !has(backend, 'openUpload');
+    const durableOffset = 'has the durable offset in interim responses, from stores that know it';
+    if (isInDatabase)
+      it(durableOffset, async () => {
+        const url = await begin('ietf/progress');
+        const { promise: reached, resolve, reject } = Promise.withResolvers<unknown>();
+        const headers = {
+          ...DRAFT,
+          ...more,
+          'content-type': PARTIAL,
+          'upload-offset': '0',
+          'content-length': '1500000',
+        };
+        const target = { host: '127.0.0.1', port: service().port, path: url, method: 'PATCH', headers, agent: false };
+        const sending = httpRequest(target);
+        sending.on('error', reject);
+        sending.on('information', (interim) => resolve([interim.statusCode, interim.headers]));
+        sending.write(Buffer.alloc(1_400_000));
+        const version = { 'upload-draft-interop-version': '8' };
+        assert.deepEqual(await reached, [104, { ...version, 'upload-offset': String(MIB) }]);
+        const { promise: ended, resolve: onEnd } = Promise.withResolvers<number | undefined>();
+        sending.on('response', (response) => onEnd(response.resume().statusCode));
+        sending.end(Buffer.alloc(100_000));
+        assert.equal(await ended, 204);
+        assert.equal((await head(url, 'DELETE')).status, 204);
+      });
 
     it('refuses parts that do not fit, with the offset that does', async () => {
       const url = await begin('ietf/fit', { 'upload-length': '4' });

@@ -81,7 +81,7 @@ export interface InterruptedOptions {
   readonly interruptions: readonly Interruption[];
   /** Kinds of jobs at a time, and jobs of each. */
   readonly concurrency: number;
-  /** In the short form, one of so many cases is tested. */
+  /** Tests only each case whose number is a multiple of this. 1 tests all. */
   readonly oneOf: number;
   /** Whether a job that has changed nothing yet takes along what clients store in its folder. */
   readonly takesNewContent: boolean;

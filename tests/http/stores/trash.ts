@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { before, describe, it } from 'node:test';
 import { newKeptId } from '../../../src/model/kept-ids.ts';
 import { parseFile } from '../../../src/model/path.ts';
-import { type Backend, memory } from '../../contract/backend.ts';
+import { type Backend, memory, testsOf } from '../../contract/backend.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -270,25 +270,29 @@ export function withoutTrashSuite(backend: Backend): void {
       else assertFailure(list, 501, 'The store has no trash. Deletes are permanent.');
     });
 
-    it('keeps what was kept earlier, until a user deletes it permanently', async (context) => {
-      const service = await startService(backend, { retention: { trash: false, versions: false } });
-      context.after(() => service.stop());
-      const { port, store } = service;
-      if (!store.moveToTrash || !store.listVersions) return context.skip('the store keeps nothing');
-      await plant(port, { a: 'old', 'f/b': '1' });
-      const newContent = { body: Readable.from([Buffer.from('new')]), type: 'text/plain' };
-      await store.write(parseFile('a'), newContent, { keep: {} });
-      await store.moveToTrash(parseFile('f/b'), { id: newKeptId() });
-      const versionsOf = async () => (jsonOf(await send(port, '/-/versions/a')) as { versions: object[] }).versions;
-      assert.equal((await send(port, '/delete/a', { method: 'DELETE' })).status, 200);
-      assert.equal((await versionsOf()).length, 1);
-      const response = await send(port, '/delete/a?permanent=true', { method: 'DELETE' });
-      assertFailure(response, 404, 'The file "a" does not exist.');
-      assert.deepEqual(await versionsOf(), []);
-      assertSuccess(await send(port, '/-/trash', { method: 'DELETE' }), {
-        message: 'Trash emptied successfully',
-        removed: 1,
-      });
-    });
+    testsOf(backend)(
+      ['moveToTrash', 'listVersions'],
+      'keeps earlier items until a user deletes them permanently',
+      async (context) => {
+        const service = await startService(backend, { retention: { trash: false, versions: false } });
+        context.after(() => service.stop());
+        const { port, store } = service;
+        assert.ok(store.moveToTrash && store.listVersions);
+        await plant(port, { a: 'old', 'f/b': '1' });
+        const newContent = { body: Readable.from([Buffer.from('new')]), type: 'text/plain' };
+        await store.write(parseFile('a'), newContent, { keep: {} });
+        await store.moveToTrash(parseFile('f/b'), { id: newKeptId() });
+        const versionsOf = async () => (jsonOf(await send(port, '/-/versions/a')) as { versions: object[] }).versions;
+        assert.equal((await send(port, '/delete/a', { method: 'DELETE' })).status, 200);
+        assert.equal((await versionsOf()).length, 1);
+        const response = await send(port, '/delete/a?permanent=true', { method: 'DELETE' });
+        assertFailure(response, 404, 'The file "a" does not exist.');
+        assert.deepEqual(await versionsOf(), []);
+        assertSuccess(await send(port, '/-/trash', { method: 'DELETE' }), {
+          message: 'Trash emptied successfully',
+          removed: 1,
+        });
+      },
+    );
   });
 }
