@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 export const CODE_CACHE = fileURLToPath(new URL('../node_modules/.cache/holdall/code', import.meta.url));
 
 /**
- * Uses the compiled code of earlier starts, which saves a third of the CPU time of a start. `fill-code-cache.js` stores it; where
- * the user may write, so does each process that stops gracefully. Without it, the service only starts more slowly.
+ * Uses the compiled code of earlier starts. `fill-code-cache.js` stores it; where the user may write, so does each process that stops
+ * gracefully. Without it, the service only starts more slowly.
  */
 export function enableCodeCache() {
   module.enableCompileCache(CODE_CACHE);

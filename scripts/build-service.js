@@ -18,7 +18,7 @@ const ENTRIES = { main: 'src/main.ts', 'render-process-main': 'src/thumbnails/re
 
 /**
  * The modules that become one file, by their names: those that each of the modules imports statically, except those of earlier groups.
- * A start loads whole files one after the other, and finding, reading and linking a file takes a millisecond.
+ * A start then finds, reads and links a few files instead of 70.
  *
  * @type {Readonly<Record<string, readonly string[]>>}
  */
@@ -82,6 +82,8 @@ try {
 }
 
 /**
+ * Returns a group for the bundler. Earlier groups have priority.
+ *
  * @param {[name: string, importers: readonly string[]]} group
  * @param {number} index
  * @returns {import('vite').Rolldown.CodeSplittingGroup}
