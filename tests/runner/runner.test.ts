@@ -4,9 +4,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readCommit } from '../../scripts/commit.js';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 const RUNNER = fileURLToPath(new URL('../../scripts/test.js', import.meta.url));
+
+/** What the runs write into the build, which later tests of the service read. Without a search path, they find no git. */
+const { commit, changed } = readCommit(fileURLToPath(new URL('../../', import.meta.url)));
+const SOURCE_COMMIT = `${commit ?? ''}${changed ? '-dirty' : ''}`;
 
 const PASSING = "import { it } from 'node:test'; it('passes', () => {});";
 
@@ -40,7 +45,7 @@ async function runTests(t: TestContext, { files, options = [], settings = {} }: 
   const paths = Object.keys(files).map((name) => join(folder, name));
   const { status, stdout, stderr } = spawnSync(process.execPath, [RUNNER, ...options, ...paths], {
     encoding: 'utf8',
-    env: { PATH: searchPath, HOME: folder, ...settings },
+    env: { PATH: searchPath, HOME: folder, SOURCE_COMMIT, ...settings },
   });
   return { status, stdout, stderr };
 }
