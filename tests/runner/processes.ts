@@ -34,7 +34,10 @@ export interface Processes {
   remove(): void;
 }
 
-/** Files that run in one process. They have the same needs, and those of the web UI are of one folder. */
+/**
+ * Files that run in one process. Those without needs are apart, so that `assertDeclared` finds a file that declares none, and
+ * those of the web UI are of one folder.
+ */
 interface Group {
   readonly key: string;
   readonly files: string[];
@@ -63,7 +66,7 @@ function group(files: readonly string[]): Group[] {
   for (const file of files) {
     const seconds = secondsOf(file) ?? UNRECORDED_SECONDS;
     const shown = relative(ROOT, file);
-    const key = OWN_PROCESS.includes(shown) ? shown : JSON.stringify([pageFolderOf(shown), declaredNeeds(file)]);
+    const key = OWN_PROCESS.includes(shown) ? shown : `${pageFolderOf(shown)} ${declaredNeeds(file).length > 0}`;
     const open = groups.find((each) => each.key === key && each.seconds + seconds <= MAX_SECONDS);
     if (open) {
       open.files.push(file);
@@ -82,9 +85,10 @@ const pageFolderOf = (file: string) => (file.startsWith('tests/web/') ? dirname(
 function writeModule(folder: string, index: number, files: readonly string[]): string {
   const [first = ''] = files;
   const name = `${relative(ROOT, dirname(first)).replaceAll('/', '-')}-${index + 1}.test.mjs`;
+  const needs = [...new Set(files.flatMap(declaredNeeds))].map((need) => `'${need}'`);
   const lines = [
     ...files.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)};`),
-    `export const needs = ${JSON.stringify(declaredNeeds(first)).replaceAll('"', "'")};`,
+    `export const needs = [${needs.join(', ')}];`,
   ];
   const path = join(folder, name);
   writeFileSync(path, lines.join('\n'));
