@@ -5,7 +5,8 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { createToken } from '../../src/access/credentials.ts';
-import { atEnd, type Holdall, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import { snapshot } from '../faults/trees.ts';
 import { type Call, type HttpResponse, send } from '../http/client.ts';
 
@@ -19,7 +20,7 @@ export type Attack = readonly [path: string, call?: Call];
  * A service with an attacker: a client with all permissions in `mine/`, and none elsewhere. Everything else is secret.
  */
 export interface AttackedService {
-  readonly holdall: Holdall;
+  readonly service: ServiceInProcess;
   readonly port: number;
   /** The parent folder of the served folder. */
   readonly base: string;
@@ -79,11 +80,11 @@ export async function startAttackedService(
 
   const restore = () => createFiles(join(root, 'mine'), image, closed);
   restore();
-  const holdall = await startHoldall(t, {
+  const service = await startInProcess(t, {
     root,
-    settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', AUDIT_LOG: 'off', ...settings },
+    settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', ...settings },
   });
-  const { port } = holdall;
+  const { port } = service;
   const before = await snapshotSurroundings(base, closed);
   const agent = new Agent({ keepAlive: true });
   atEnd(t, () => agent.destroy());
@@ -91,7 +92,7 @@ export async function startAttackedService(
     send(port, path, { agent, ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } });
 
   return {
-    holdall,
+    service,
     port,
     base,
     root,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Holdall, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { type Owner, temporaryFolder } from '../../testing/holdall.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import { type HttpResponse, responseOf, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what this machine has for itself';
@@ -63,18 +64,18 @@ const OWN = [
 ];
 
 describe('A web page that uses DNS rebinding', () => {
-  let holdall: Holdall;
+  let service: ServiceInProcess;
   const endings: (() => Promise<void>)[] = [];
   before(async () => {
-    holdall = await serve({ after: (end) => void endings.push(end) }, {});
+    service = await serve({ after: (end) => void endings.push(end) }, {});
   });
   after(async () => {
     for (const end of endings) await end();
   });
 
   it('is rejected by a service restricted to loopback', async () => {
-    await assertOnlyOwnHost(holdall, FOREIGN, OWN);
-    for (const host of ['evil.test', 'localhost.evil.test:PORT']) await assertNothingChanges(holdall, host);
+    await assertOnlyOwnHost(service, FOREIGN, OWN);
+    for (const host of ['evil.test', 'localhost.evil.test:PORT']) await assertNothingChanges(service, host);
   });
 
   it('is rejected by a service with a PUBLIC_URL', async (t) => {
@@ -98,10 +99,10 @@ describe('A web page that uses DNS rebinding', () => {
       'Forwarded: host=localhost',
       'X-Original-Host: localhost',
     ];
-    for (const claim of claims) assertRefused(await request(holdall, { host: 'evil.test', more: [claim] }), claim);
+    for (const claim of claims) assertRefused(await request(service, { host: 'evil.test', more: [claim] }), claim);
     // A request from a proxy is not local, whatever its headers claim.
     for (const claim of ['X-Forwarded-Host: localhost', 'X-Forwarded-For: 127.0.0.1', 'Via: 1.1 localhost']) {
-      assertRefused(await request(holdall, { host: 'localhost', more: [claim] }), claim);
+      assertRefused(await request(service, { host: 'localhost', more: [claim] }), claim);
     }
 
     // RFC 9112, section 3.2: a request with several `Host` headers is rejected, whatever their values.
@@ -111,7 +112,7 @@ describe('A web page that uses DNS rebinding', () => {
       ['localhost', 'localhost'],
     ]) {
       const [host = '', other = ''] = hosts;
-      const response = await request(holdall, { host, more: [`Host: ${other}`] });
+      const response = await request(service, { host, more: [`Host: ${other}`] });
       assert.equal(response.status, 400, hosts.join());
       assert.ok(!response.body.includes(SECRET));
     }
@@ -126,20 +127,20 @@ describe('A web page that uses DNS rebinding', () => {
       ['ftp://evil.test/file/secret.txt', 'localhost', 400],
       ['//evil.test/file/secret.txt', 'localhost', 404],
     ] as const) {
-      const response = await request(holdall, { host, target });
+      const response = await request(service, { host, target });
       assert.equal(response.status, expected, `${target} ${host}: ${response.body.toString()}`);
       assert.equal(response.body.includes(SECRET), expected === 200);
     }
-    const bare = responseOf(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
+    const bare = responseOf(await sendBytes(service.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
     assert.ok(bare.status >= 400 && !bare.body.includes(SECRET), 'HTTP/1.0 allows requests without Host.');
   });
 });
 
-async function serve(t: Owner, settings: Readonly<Record<string, string>>): Promise<Holdall> {
+async function serve(t: Owner, settings: Readonly<Record<string, string>>): Promise<ServiceInProcess> {
   const root = join(await temporaryFolder(t), 'root');
   await mkdir(root);
   await writeFile(join(root, 'secret.txt'), SECRET);
-  return startHoldall(t, { root, settings });
+  return startInProcess(t, { root, settings });
 }
 
 interface Request {
@@ -153,7 +154,7 @@ interface Request {
 
 /** Sends a raw request, because clients would replace some of the `Host` headers. */
 async function request(
-  { port }: Holdall,
+  { port }: ServiceInProcess,
   { host, target = '/file/secret.txt', method = 'GET', more = [], body = '' }: Request,
 ): Promise<HttpResponse> {
   const lines = [
@@ -166,19 +167,23 @@ async function request(
   return responseOf(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
 }
 
-async function assertOnlyOwnHost(holdall: Holdall, foreign: readonly string[], own: readonly string[]): Promise<void> {
+async function assertOnlyOwnHost(
+  service: ServiceInProcess,
+  foreign: readonly string[],
+  own: readonly string[],
+): Promise<void> {
   for (const host of foreign) {
     for (const target of ['/file/secret.txt', '/', '/-/session', '/-/openapi.json']) {
-      assertRefused(await request(holdall, { host, target }), `${target} ${JSON.stringify(host)}`);
+      assertRefused(await request(service, { host, target }), `${target} ${JSON.stringify(host)}`);
     }
   }
   for (const host of own) {
-    const { status, body } = await request(holdall, { host });
+    const { status, body } = await request(service, { host });
     assert.equal(`${status} ${body.toString()}`, `200 ${SECRET}`, host);
   }
 }
 
-async function assertNothingChanges(holdall: Holdall, host: string): Promise<void> {
+async function assertNothingChanges(service: ServiceInProcess, host: string): Promise<void> {
   const json = { more: ['Content-Type: application/json'], method: 'POST' } as const;
   const copy = JSON.stringify({ source: 'secret.txt', destination: 'taken.txt', is_folder: false });
   const changes = (from: string): Request[] => [
@@ -186,9 +191,9 @@ async function assertNothingChanges(holdall: Holdall, host: string): Promise<voi
     { host: from, ...json, target: '/create_folder', body: JSON.stringify({ path: 'made' }) },
     { host: from, method: 'DELETE', target: '/delete/secret.txt' },
   ];
-  for (const change of changes(host)) assertRefused(await request(holdall, change), change.target ?? '');
-  assert.equal((await request(holdall, { host: 'localhost' })).status, 200);
-  assert.equal((await request(holdall, { host: 'localhost', target: '/file/taken.txt' })).status, 404);
+  for (const change of changes(host)) assertRefused(await request(service, change), change.target ?? '');
+  assert.equal((await request(service, { host: 'localhost' })).status, 200);
+  assert.equal((await request(service, { host: 'localhost', target: '/file/taken.txt' })).status, 404);
 }
 
 function assertRefused({ status, body }: HttpResponse, what: string): void {

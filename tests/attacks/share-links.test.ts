@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSy
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { form, json } from '../access/guarded-service.ts';
 import { snapshot } from '../faults/trees.ts';
@@ -67,13 +67,16 @@ const METRICS_TOKEN = 'm'.repeat(32);
 
 describe('A share link', () => {
   let service: AttackedService;
+  let auditLog = '';
   const endings: (() => Promise<void>)[] = [];
   before(async () => {
-    const settings = { LOG_LEVEL: 'debug', AUDIT_LOG: 'stdout', METRICS_TOKEN };
-    service = await startAttackedService({ after: (end) => void endings.push(end) }, { settings });
+    const owner = { after: (end: () => Promise<void>) => void endings.push(end) };
+    auditLog = join(await temporaryFolder(owner), 'audit.log');
+    const settings = { LOG_LEVEL: 'debug', AUDIT_LOG: auditLog, METRICS_TOKEN };
+    service = await startAttackedService(owner, { settings });
   });
   after(async () => {
-    for (const end of endings) await end();
+    for (const end of endings.toReversed()) await end();
   });
   beforeEach(() => restore(service));
 
@@ -330,9 +333,11 @@ describe('A share link', () => {
       const metrics = await send(service.port, '/-/metrics', { headers });
       assert.equal(metrics.status, 200);
       assert.ok(!metrics.body.includes(token));
-      await until('the requests are logged', () => service.holdall.printed().includes(`[${id}]/-/nothing`));
+      await until('the requests are logged', () => service.service.printed().includes(`[${id}]/-/nothing`));
     }
-    const printed = service.holdall.printed();
+    const audited = await readFile(auditLog, 'utf8');
+    assert.ok(targets.every(({ id }) => audited.includes(id)));
+    const printed = service.service.printed() + audited;
     for (const { token } of targets) {
       const leaks = printed.split('\n').filter((line) => line.includes(token));
       assert.deepEqual(leaks, []);
