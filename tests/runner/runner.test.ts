@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readCommit } from '../../scripts/commit.js';
+import { type Owner, ownerOfSuite } from '../../testing/at-end.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 const RUNNER = fileURLToPath(new URL('../../scripts/test.js', import.meta.url));
@@ -30,6 +31,40 @@ const NEEDING = {
   'nginx.test.ts': needing('nginx'),
 };
 
+/** A test file that fails unless the runner has a busy loop for every core. */
+const COUNTING = `import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { it } from 'node:test';
+it('counts the busy loops', () => {
+  const { ppid } = process;
+  const children = readFileSync('/proc/' + ppid + '/task/' + ppid + '/children', 'latin1').trim().split(' ');
+  const commands = children.map((pid) => readFileSync('/proc/' + pid + '/cmdline', 'latin1'));
+  assert.equal(commands.filter((command) => command.includes('spin()')).length, availableParallelism());
+});`;
+
+const THROWING = `import { it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+const fail = async () => { await nextTurn(); throw new Error('lost'); };
+it('passes', async () => { void fail(); await nextTurn(); await nextTurn(); });`;
+
+const USING = `import { it } from 'node:test';
+import { assertDeclared } from ${JSON.stringify(new URL('declared.ts', import.meta.url).href)};
+it('uses Redis', () => assertDeclared('redis'));`;
+
+const LEAVING = [
+  "import { it } from 'node:test';",
+  "import { createServer } from 'node:net';",
+  "it('leaves a server', () => { createServer().listen(0, '127.0.0.1'); });",
+].join('\n');
+
+/** A test file whose CPU time is that of a child process. */
+const SLOW = `import { it } from 'node:test';
+import { spawnSync } from 'node:child_process';
+it('is slow', () => void spawnSync(process.execPath, ['--eval', ${JSON.stringify(
+  'const end = performance.now() + 150; while (performance.now() < end);',
+)}]));`;
+
 interface Run {
   readonly files: Readonly<Record<string, string>>;
   readonly options?: readonly string[];
@@ -37,7 +72,7 @@ interface Run {
 }
 
 /** Runs test files as a user without root rights, and with nothing on the search path. */
-async function runTests(t: TestContext, { files, options = [], settings = {} }: Run) {
+async function runTests(t: Owner, { files, options = [], settings = {} }: Run) {
   const folder = await temporaryFolder(t);
   const searchPath = join(folder, 'bin');
   await mkdir(searchPath);
@@ -78,33 +113,74 @@ describe('npm test on a machine without the needed programs', () => {
       for (const need of ['bucket', 'browser', 'redis', 'nginx']) assert.match(stderr, new RegExp(`^  ${need} `, 'm'));
     });
   }
-
-  it('succeeds with CI=true when the tests need nothing', async (t) => {
-    const files = { 'plain.test.ts': PASSING };
-    const { status, stdout, stderr } = await runTests(t, { files, settings: { CI: 'true' } });
-    assert.equal(status, 0, stderr);
-    assert.doesNotMatch(stdout, /Not run/);
-  });
 });
 
 describe('npm test', () => {
-  it('fails when a test fails', async (t) => {
-    const files = {
-      'failing.test.ts': "import { it } from 'node:test'; it('fails', () => { throw new Error('x'); });",
-    };
-    const { status, stdout } = await runTests(t, { files });
-    assert.equal(status, 1);
-    assert.match(stdout, /^ℹ fail 1$/m);
+  it('succeeds with CI=true when the tests need nothing, and runs beside a busy loop for every core with --stress', async (t) => {
+    const files = { 'plain.test.ts': PASSING, 'counting.test.ts': COUNTING };
+    const { status, stdout } = await runTests(t, { files, options: ['--stress'], settings: { CI: 'true' } });
+    assert.equal(status, 0, stdout);
+    assert.doesNotMatch(stdout, /Not run/);
   });
 
-  it('fails when an error is uncaught after an await, and prints where it was thrown', async (t) => {
-    const throwing = `import { it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-const fail = async () => { await nextTurn(); throw new Error('lost'); };
-it('passes', async () => { void fail(); await nextTurn(); await nextTurn(); });`;
-    const { status, stdout } = await runTests(t, { files: { 'throwing.test.ts': throwing } });
-    assert.equal(status, 1, stdout);
-    assert.match(stdout, /unhandledRejection: Error: lost\n +at fail .*throwing\.test\.ts:3:/);
+  describe('with files that fail', () => {
+    const owner = ownerOfSuite();
+    let run: Awaited<ReturnType<typeof runTests>>;
+    before(async () => {
+      // With --profile, each file has a process of its own.
+      run = await runTests(owner, {
+        files: {
+          'plain.test.ts': PASSING,
+          'slow.test.ts': SLOW,
+          'failing.test.ts': "import { it } from 'node:test'; it('fails', () => { throw new Error('x'); });",
+          'throwing.test.ts': THROWING,
+          'using.test.ts': USING,
+          'leaving.test.ts': LEAVING,
+          'counting.test.ts': COUNTING,
+        },
+        options: ['--profile'],
+        settings: { MAX_END_MS: '10' },
+      });
+    });
+    const assertFailed = (test: string) => assert.match(run.stdout, new RegExp(`^ *✖ ${test} `, 'm'));
+
+    it('fails', () => {
+      assert.equal(run.status, 1);
+      assert.match(run.stdout, /^ℹ fail 5$/m);
+    });
+
+    it('prints the test that fails', () => assertFailed('fails'));
+
+    it('fails when an error is uncaught after an await, and prints where it was thrown', () => {
+      assertFailed('\\S+throwing\\.test\\.ts');
+      assert.match(run.stdout, /unhandledRejection: Error: lost\n +at fail .*throwing\.test\.ts:3:/);
+    });
+
+    it('fails a test file that uses what it does not declare', () => {
+      assertFailed('uses Redis');
+      assert.match(
+        run.stdout,
+        /using\.test\.ts must declare what it uses: export const needs: readonly Need\[\] = \['redis'\];/,
+      );
+    });
+
+    it('fails a file, instead of running for ever, if a test leaves something that keeps its process running', () => {
+      assertFailed('\\S+leaving\\.test\\.ts');
+      assert.match(run.stdout, /The tests have ended, but these resources keep the process running: .*TCPServerWrap/);
+    });
+
+    it('runs beside no busy loop without --stress', () => assertFailed('counts the busy loops'));
+
+    it('prints the slowest files by CPU time, including child processes, and the slowest tests with --profile', () => {
+      assert.match(
+        run.stdout,
+        /CPU s {2}wall s {2}file\n(?: .*\n)*( +\d+\.\d){2} {2}\S+slow\.test\.ts\n(?: .*\n)*( +\d+\.\d){2} {2}\S+plain\.test\.ts\n/,
+      );
+      assert.match(
+        run.stdout,
+        /Slowest tests\n wall s {2}test\n(?: .*\n)* +\d+\.\d {2}\S+slow\.test\.ts: is slow\n(?: .*\n)* +\d+\.\d {2}\S+plain\.test\.ts: passes\n/,
+      );
+    });
   });
 
   it('fails for an unknown need and for a file that does not exist, and names them', async (t) => {
@@ -114,64 +190,5 @@ it('passes', async () => { void fail(); await nextTurn(); await nextTurn(); });`
     const absent = await runTests(t, { files: {}, options: ['tests/absent.test.ts'] });
     assert.equal(absent.status, 1);
     assert.equal(absent.stderr, 'No test file matches "tests/absent.test.ts".\n');
-  });
-
-  it('fails a test file that uses what it does not declare', async (t) => {
-    const declared = JSON.stringify(new URL('declared.ts', import.meta.url).href);
-    const using = `import { it } from 'node:test';
-import { assertDeclared } from ${declared};
-it('uses Redis', () => assertDeclared('redis'));`;
-    const { status, stdout } = await runTests(t, { files: { 'using.test.ts': using } });
-    assert.equal(status, 1);
-    assert.match(
-      stdout,
-      /using\.test\.ts must declare what it uses: export const needs: readonly Need\[\] = \['redis'\];/,
-    );
-  });
-
-  it('runs beside a busy loop for every core with --stress', async (t) => {
-    const counting = `import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { it } from 'node:test';
-it('counts the busy loops', () => {
-  const { ppid } = process;
-  const children = readFileSync('/proc/' + ppid + '/task/' + ppid + '/children', 'latin1').trim().split(' ');
-  const commands = children.map((pid) => readFileSync('/proc/' + pid + '/cmdline', 'latin1'));
-  assert.equal(commands.filter((command) => command.includes('spin()')).length, availableParallelism());
-});`;
-    const files = { 'counting.test.ts': counting };
-    const { status, stdout } = await runTests(t, { files, options: ['--stress'] });
-    assert.equal(status, 0, stdout);
-    assert.equal((await runTests(t, { files })).status, 1);
-  });
-
-  it('prints the slowest files by CPU time, including child processes, and the slowest tests with --profile', async (t) => {
-    const spin = 'const end = performance.now() + 150; while (performance.now() < end);';
-    const slow = `import { it } from 'node:test';
-import { spawnSync } from 'node:child_process';
-it('is slow', () => void spawnSync(process.execPath, ['--eval', ${JSON.stringify(spin)}]));`;
-    const files = { 'plain.test.ts': PASSING, 'slow.test.ts': slow };
-    const { status, stdout, stderr } = await runTests(t, { files, options: ['--profile'] });
-    assert.equal(status, 0, stderr);
-    assert.match(
-      stdout,
-      /CPU s {2}wall s {2}file\n( +\d+\.\d){2} {2}\S+slow\.test\.ts\n( +\d+\.\d){2} {2}\S+plain\.test\.ts\n/,
-    );
-    assert.match(stdout, /Slowest tests\n wall s {2}test\n +\d+\.\d {2}\S+slow\.test\.ts: is slow\n/);
-  });
-});
-
-describe('A test process', () => {
-  it('fails, instead of running for ever, if a test leaves something that keeps it running', async (t) => {
-    const leaving = [
-      "import { it } from 'node:test';",
-      "import { createServer } from 'node:net';",
-      "it('leaves a server', () => { createServer().listen(0, '127.0.0.1'); });",
-    ].join('\n');
-    const settings = { MAX_END_MS: '10' };
-    const { status, stdout } = await runTests(t, { files: { 'leaving.test.ts': leaving }, settings });
-    assert.equal(status, 1);
-    assert.match(stdout, /The tests have ended, but these resources keep the process running: .*TCPServerWrap/);
   });
 });
