@@ -38,7 +38,7 @@ const MIB = 1024 * KIB;
 /** What a request may cost without a ceiling of its own: for example, the CPU time of a hundred small downloads. */
 const DEFAULT: Cost = {
   cpu: 100,
-  heap: 32 * MIB,
+  heap: 24 * MIB,
   memory: 64 * MIB,
   disk: 256 * KIB,
   rows: 4,
@@ -179,7 +179,7 @@ const ROWS: readonly Row[] = [
     path: '/-/zip/zipped/',
     status: 200,
     // Of each file, half as much as a download of its own.
-    ceiling: { cpu: ZIP_FILES / 2, heap: ZIP_FILES * 128 * KIB, calls: ZIP_FILES + 2, response: ZIP_FILES * 256 },
+    ceiling: { cpu: ZIP_FILES / 2, heap: ZIP_FILES * 64 * KIB, calls: ZIP_FILES + 2, response: ZIP_FILES * 256 },
   },
   { title: 'the headers of a ZIP', path: '/-/zip/zipped/', call: { method: 'HEAD' }, status: 200 },
   { title: 'a part of a ZIP', path: '/-/zip/zipped/', call: { headers: { range: 'bytes=-1' } }, status: 206 },
@@ -188,7 +188,7 @@ const ROWS: readonly Row[] = [
     path: '/-/zip',
     call: json({ paths: zipped }, { range: 'bytes=-1' }),
     status: 206,
-    ceiling: { heap: ZIP_FILES * 64 * KIB, calls: ZIP_FILES + 2 },
+    ceiling: { heap: ZIP_FILES * 40 * KIB, calls: ZIP_FILES + 2 },
   },
   {
     title: 'a ZIP of many paths that do not exist',

@@ -11,7 +11,7 @@ import type { HttpResponse } from '../http/client.ts';
 export interface Cost {
   /** CPU time, as a multiple of that of a small download. Unlike a duration, it doesn't grow with the load of the machine. */
   readonly cpu: number;
-  /** Bytes of the JavaScript heap that were allocated, also those that were freed again. */
+  /** Bytes of the JavaScript heap that were allocated, also those that were freed again, without those for compiled code. */
   readonly heap: number;
   /** Growth of the memory of the process at its peak, in bytes. The first request can load code. */
   readonly memory: number;
@@ -40,7 +40,10 @@ export interface Measurable {
   readonly status: number;
 }
 
-/** Times that a request is sent. The lowest CPU time counts, because compilation and garbage collection add to it. */
+/**
+ * Times that a request is sent. The lowest CPU time and heap count: the first request also compiles code, which takes more memory
+ * than most requests, and how much depends on the compiler. Everything else counts at its highest.
+ */
 const RUNS = 2;
 
 const REFERENCE_RUNS = 50;
@@ -82,8 +85,8 @@ export class CostMeter {
     const reference = this.#referenceCpu;
     const before = this.#stored ?? this.#measureStored();
     const costs: Omit<Cost, 'disk' | 'rows'>[] = [];
-    collectGarbage();
     for (let run = 0; run < RUNS; run++) {
+      collectGarbage();
       this.#calls = 0;
       const heap = allocatedBytes();
       const memory = resetPeak();
@@ -100,10 +103,11 @@ export class CostMeter {
       });
     }
     this.#stored = this.#measureStored();
-    const most = (column: 'heap' | 'memory' | 'calls' | 'response') => Math.max(...costs.map((cost) => cost[column]));
+    const most = (column: 'memory' | 'calls' | 'response') => Math.max(...costs.map((cost) => cost[column]));
+    const least = (column: 'cpu' | 'heap') => Math.min(...costs.map((cost) => cost[column]));
     return {
-      cpu: Math.min(...costs.map(({ cpu }) => cpu)),
-      heap: most('heap'),
+      cpu: least('cpu'),
+      heap: least('heap'),
       memory: most('memory'),
       disk: (this.#stored.disk - before.disk) / RUNS,
       rows: (this.#stored.rows - before.rows) / RUNS,
@@ -140,7 +144,10 @@ export class CostMeter {
   }
 }
 
-/** Frees unused memory of the last requests, so that the next one can't use it instead of new one. */
+/**
+ * Frees unused memory of the last requests, so that the next one can't use it instead of new one. Otherwise, what they left would
+ * also be collected during the next one, and objects that a collection moves count as allocated again.
+ */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   // A collection of the whole heap takes longer than most requests.
