@@ -83,12 +83,7 @@ export function bytesUpload(...chunks: readonly Buffer[]): Upload {
 
 /** Returns mode and SHA of every file on the branch, by path. */
 export async function filesIn(repository: TestRepository, at = repository.branch): Promise<Record<string, string>> {
-  const listed = await repository.git('ls-tree', '-r', '-z', at);
-  const entries = listed
-    .split('\0')
-    .filter(Boolean)
-    .map((line) => /^(\d+) \w+ (\w+)\t(.*)$/s.exec(line) ?? []);
-  return Object.fromEntries(entries.map(([, mode, sha, path = '']) => [path, `${mode} ${sha}`]));
+  return await repository.files(at);
 }
 
 /** Returns mode and SHA of a file with these bytes, like `filesIn`. */
@@ -96,17 +91,14 @@ export function fileOf(bytes: Buffer | string, mode: '100644' | '100755' = '1006
   return `${mode} ${shaOfBlob(Buffer.from(bytes))}`;
 }
 
-export async function countCommits({ git, branch }: TestRepository): Promise<number> {
-  return Number(await git('rev-list', '--count', branch));
+export async function countCommits(repository: TestRepository): Promise<number> {
+  return (await repository.messages()).length;
 }
 
 /** Returns the messages of the commits on the branch, newest first, without the unique line. */
-export async function messagesIn({ git, branch }: TestRepository): Promise<string[]> {
-  const listed = await git('log', '--format=%B%x00', branch);
-  return listed
-    .split('\0')
-    .map((text) => text.trim().replace(/\n\nHoldall-Id: [0-9a-f]{16}$/, ''))
-    .filter(Boolean);
+export async function messagesIn(repository: TestRepository): Promise<string[]> {
+  const messages = await repository.messages();
+  return messages.map((text) => text.trim().replace(/\n\nHoldall-Id: [0-9a-f]{16}$/, '')).filter(Boolean);
 }
 
 /** Returns the requests to the given routes; without routes, all write requests. */

@@ -1,7 +1,8 @@
 import { htmlUrl, nodeId, urlOf } from './addresses.ts';
 import { type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
-import { runGit } from './git-process.ts';
+import { listHistory } from './history.ts';
 import { isSha } from './objects.ts';
+import { toBytes } from './paths.ts';
 
 interface Person {
   readonly name?: string;
@@ -59,15 +60,8 @@ export async function listCommits(call: Call): Promise<Response> {
   const [perPage, page] = [numberOf(query.get('per_page'), 30), numberOf(query.get('page'), 1)];
   const count = Math.min(perPage, MAX_PER_PAGE);
   const path = query.get('path');
-  const options = [`--max-count=${count}`, `--skip=${(page - 1) * count}`];
-  const listed = await runGit(repository.gitContext, [
-    'rev-list',
-    ...options,
-    commit.sha,
-    '--',
-    ...(path === null ? [] : [`:(literal)${path}`]),
-  ]);
-  const shas = listed.toString().split('\n').filter(Boolean);
+  const listed = await listHistory(repository, commit.sha, path === null ? undefined : toBytes(path));
+  const shas = listed.slice((page - 1) * count, page * count);
   return { status: 200, json: await Promise.all(shas.map((sha) => describeCommit(call, sha))) };
 }
 

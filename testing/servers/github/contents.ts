@@ -3,6 +3,7 @@ import { htmlUrl, urlOf } from './addresses.ts';
 import { bytesOf, decodeBase64, isRaw, rawResponse, refuseTooLarge, tooLarge, wrap } from './blobs.ts';
 import { type NewCommit, readCommit, writeCommit } from './commits.ts';
 import { type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
+import { entryAt } from './history.ts';
 import { isSha, type ObjectHeader, type TreeEntry, typeOf } from './objects.ts';
 import { fromBytes, toBytes } from './paths.ts';
 import { refuseProtected } from './refs.ts';
@@ -64,11 +65,7 @@ interface Found extends Pick<TreeEntry, 'mode' | 'sha'> {
 export async function findAt({ objects }: HostedRepository, { ref, path }: Location): Promise<Found | undefined> {
   const named = isSha(ref) ? await objects.header(ref) : await resolveName({ objects }, ref);
   const tree = named && (await treeOf({ objects }, named));
-  let at: Pick<TreeEntry, 'mode' | 'sha'> | undefined = tree === undefined ? undefined : { mode: '040000', sha: tree };
-  for (const segment of path === '' ? [] : path.split('/')) {
-    if (at === undefined || typeOf(at.mode) !== 'tree') return undefined;
-    at = (await objects.readTree(at.sha)).find(({ name }) => name === segment);
-  }
+  const at = tree === undefined ? undefined : await entryAt(objects, tree, path);
   return at && { ...at, header: typeOf(at.mode) === 'commit' ? undefined : await objects.header(at.sha) };
 }
 

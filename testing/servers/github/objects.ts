@@ -54,6 +54,7 @@ export function openObjects(gitContext: GitContext): ObjectStore {
   const { folder } = gitContext;
   // Objects never change.
   const headers = new Map<string, ObjectHeader>();
+  const commits = new Map<string, Promise<Buffer>>();
   const trees = new Map<string, Promise<readonly TreeEntry[]>>();
   const packs = createGitProcess(gitContext, 'cat-file', '--batch-command');
   const hasPacks = () => existsSync(join(folder, 'objects', 'pack'));
@@ -74,8 +75,14 @@ export function openObjects(gitContext: GitContext): ObjectStore {
     if (found) headers.set(sha, found);
     return found;
   };
-  const read = async (sha: string) =>
+  const readStored = async (sha: string) =>
     readLooseObject(folder, sha)?.bytes ?? (await packs.request(`contents ${sha}\n`, parseContents)).bytes;
+  const read = (sha: string) => {
+    if (headers.get(sha)?.type !== 'commit') return readStored(sha);
+    const bytes = commits.get(sha) ?? readStored(sha);
+    commits.set(sha, bytes);
+    return bytes;
+  };
   return {
     header,
     async resolve(ref) {

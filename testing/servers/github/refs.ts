@@ -1,6 +1,6 @@
 import { nodeId, urlOf } from './addresses.ts';
 import { type Call, ErrorResponse, notFound, type Response } from './exchange.ts';
-import { runGit } from './git-process.ts';
+import { isAncestor } from './history.ts';
 import type { ObjectHeader } from './objects.ts';
 import type { HostedRepository } from './repository.ts';
 
@@ -76,13 +76,9 @@ async function moveRef(
   }
 }
 
-async function isFastForward({ objects, gitContext }: HostedRepository, from: string, to: string): Promise<boolean> {
+async function isFastForward({ objects }: HostedRepository, from: string, to: string): Promise<boolean> {
   if ((await objects.header(to))?.type !== 'commit') return false;
-  // True for almost all names. Starting git takes longer.
-  const [head = ''] = (await objects.read(to)).toString().split('\n\n', 1);
-  if (head.includes(`\nparent ${from}\n`)) return true;
-  const [base] = (await runGit(gitContext, ['rev-list', '--max-count=1', from, `^${to}`])).toString().split('\n');
-  return base === '';
+  return await isAncestor(objects, from, to);
 }
 
 /** `git check-ref-format`, except for names that git could mistake for a revision. */

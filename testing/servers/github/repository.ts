@@ -3,8 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { assertDeclared } from '../../../tests/runner/declared.ts';
 import { type GitContext, runGit } from './git-process.ts';
-import { type ObjectStore, openObjects } from './objects.ts';
+import { filesOf, listHistory } from './history.ts';
+import { isSha, type ObjectStore, openObjects } from './objects.ts';
 import { type Changes, type Content, pushCommit } from './pushes.ts';
+import { resolveName, treeOf } from './trees.ts';
 
 export interface RepositoryOptions {
   readonly owner?: string;
@@ -28,6 +30,10 @@ export interface TestRepository {
   readonly folder: string;
   /** Runs git on the repository. Returns its output without trailing white space. */
   git(...args: readonly string[]): Promise<string>;
+  /** Returns mode and SHA of every file by path: on the branch, or in the commit of this SHA. */
+  files(at?: string): Promise<Record<string, string>>;
+  /** Returns the messages of the commits on the branch, newest first. */
+  messages(): Promise<string[]>;
   /** Commits on a branch like another user's push. Returns the SHA of the commit. */
   commit(
     changes: Changes<Content | null>,
@@ -172,6 +178,22 @@ function forTests(hosted: HostedRepository, branch: string): TestRepository {
     branch,
     folder: gitContext.folder,
     git: async (...args) => (await runGit(gitContext, args)).toString().trimEnd(),
+    async files(at = branch) {
+      const found = isSha(at) ? await objects.header(at) : await resolveName(hosted, at);
+      const tree = found && (await treeOf(hosted, found));
+      if (tree === undefined) throw new Error(`There is no branch or commit "${at}".`);
+      return Object.fromEntries(await filesOf(objects, tree));
+    },
+    async messages() {
+      const head = await objects.resolve(`refs/heads/${branch}`);
+      const commits = head ? await listHistory(hosted, head.sha) : [];
+      return await Promise.all(
+        commits.map(async (sha) => {
+          const text = (await objects.read(sha)).toString();
+          return text.slice(text.indexOf('\n\n') + 2);
+        }),
+      );
+    },
     async commit(changes, message = 'Changed by another user', { branch: other = branch, date = new Date() } = {}) {
       return await pushCommit(hosted, other, { changes, message, date });
     },
