@@ -11,6 +11,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERROR_CODES, type ErrorCode } from '../../src/http/error-codes.ts';
 import { HANG_SECONDS } from '../../testing/until.ts';
+import { type RecordedResponse, recordExchange } from './exchanges.ts';
 
 export interface HttpResponse {
   readonly status: number;
@@ -28,8 +29,14 @@ export interface Call {
 
 /** Sends a request. Does not normalise the path, as `fetch` would, and does not follow redirects. */
 export async function send(port: number, path: string, call: Call = {}): Promise<HttpResponse> {
-  const response = await begin(port, path, call).response;
-  return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
+  const { response, recorded } = beginRecorded(port, path, call);
+  return complete(await response, recorded);
+}
+
+async function complete(response: IncomingMessage, recorded: RecordedResponse): Promise<HttpResponse> {
+  const body = await buffer(response);
+  recorded.body(body);
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
 /** A request in progress. The test can read the response as it arrives, and disconnect. */
@@ -56,20 +63,28 @@ export function keepConnections(port: number): () => void {
 
 /** Like `send`, but does not wait for the end of the response. */
 export function begin(port: number, path: string, call: Call = {}): Exchange {
+  return beginRecorded(port, path, call);
+}
+
+function beginRecorded(port: number, path: string, call: Call): Exchange & { readonly recorded: RecordedResponse } {
   const { method = 'GET', headers = {}, body, agent = agents.get(port) ?? false } = call;
   // Node.js sets no `Content-Length` for the bodies of some methods.
   const isChunked = headers['transfer-encoding'] !== undefined;
   const framing = body === undefined || isChunked ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const recorded = recordExchange({ method, path, headers, body });
   const request: ClientRequest = httpRequest(
     { host: '127.0.0.1', port, path, method, headers: { ...framing, ...headers }, agent },
-    resolve,
+    (response) => {
+      recorded.headers(response);
+      resolve(response);
+    },
   );
   request.on('error', reject);
   request.end(body);
   // A caller that disconnects does not await the response.
   promise.catch(() => {});
-  return { response: promise, disconnect: () => request.destroy() };
+  return { response: promise, recorded, disconnect: () => request.destroy() };
 }
 
 /**
@@ -205,9 +220,13 @@ export function beginUpload(
   target: { readonly method: string; readonly path: string } = { method: 'POST', path: '/upload' },
 ): UploadInProgress {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const recorded = recordExchange({ ...target, headers });
   const request = httpRequest(
     { host: '127.0.0.1', port, ...target, headers: { ...FORM, ...headers }, agent: false },
-    resolve,
+    (response) => {
+      recorded.headers(response);
+      resolve(response);
+    },
   );
   request.setNoDelay();
   request.on('error', reject);
@@ -218,8 +237,7 @@ export function beginUpload(
       new Promise((taken, failed) => request.write(piece, (error) => (error ? failed(error) : taken()))),
     async finish() {
       request.end();
-      const response = await promise;
-      return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
+      return complete(await promise, recorded);
     },
     disconnect: () => void request.destroy(),
   };
