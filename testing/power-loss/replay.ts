@@ -220,7 +220,7 @@ export class Replay {
     if (target?.node.kind !== 'file') return false;
     const source = this.#files.get(Number(/FICLONE, (\d+)/.exec(args)?.[1]));
     if (source?.node.kind !== 'file') throw new Error(`Not simulated: ioctl(${args})`);
-    target.node.content = Buffer.from(source.node.content);
+    target.node.content = source.node.content;
     return true;
   }
 

@@ -1,7 +1,7 @@
 /** A file of the simulated disk. It remains the same file when its names change. */
 export interface SimulatedFile {
   readonly kind: 'file';
-  /** The content that programs read. */
+  /** The content that programs read. Each change replaces the buffer, so that trees keep the content that they had. */
   content: Buffer;
   /** The content after a power loss: the content at the start of the last completed sync. */
   durable: Buffer;
@@ -85,7 +85,7 @@ export class SimulatedDisk {
   /** Begins a sync. The returned function completes it. */
   beginSync(node: SimulatedNode): () => void {
     if (node.kind === 'file') {
-      const content = Buffer.from(node.content);
+      const { content } = node;
       return () => void (node.durable = content);
     }
     const changes = this.#pending.filter(({ from, to }) => from?.folder === node || to?.folder === node);
@@ -162,8 +162,10 @@ export function nodeAt({ folder, name }: Location): SimulatedNode {
 
 /** Writes bytes to a file at an offset in bytes. */
 export function writeAt(file: SimulatedFile, bytes: Buffer, offset: number): void {
-  resize(file, Math.max(file.content.length, offset + bytes.length));
-  bytes.copy(file.content, offset);
+  const content = Buffer.alloc(Math.max(file.content.length, offset + bytes.length));
+  file.content.copy(content);
+  bytes.copy(content, offset);
+  file.content = content;
 }
 
 /** Sets the size of a file in bytes. */

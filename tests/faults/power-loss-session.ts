@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { childrenOf, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
@@ -156,9 +156,19 @@ class States {
 function digestOf(files: readonly (readonly [string, Buffer | null])[]): string {
   const digest = createHash('sha1');
   for (const [path, content] of files.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    digest.update(`${path}\0${content?.length ?? 'folder'}\0`).update(content ?? '');
+    digest.update(`${path}\0${content ? digestOfContent(content) : 'folder'}\0`);
   }
   return digest.digest('hex');
+}
+
+const knownDigests = new WeakMap<Buffer, string>();
+
+function digestOfContent(content: Buffer): string {
+  const known = knownDigests.get(content);
+  if (known !== undefined) return known;
+  const digest = hash('sha1', content);
+  knownDigests.set(content, digest);
+  return digest;
 }
 
 const isDatabase = (path: string): boolean => path.includes('.sqlite');

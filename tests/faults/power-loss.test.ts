@@ -135,7 +135,7 @@ function lossesDuring({ previous, after, during }: Outcome): string[] {
 function replacedContents(old: Tree, current: Tree): Set<string> {
   const isVersion = (path: string) => path.startsWith(`${ROOT}.holdall/versions/`);
   const versions = [...current].filter(([path]) => isVersion(path) && !old.has(path));
-  return new Set(versions.map(([, content]) => String(content)));
+  return new Set(versions.flatMap(([, content]) => (content ? [textOf(content)] : [])));
 }
 
 const isServed = (path: string): boolean => path.startsWith(ROOT) && !path.startsWith(`${ROOT}.holdall/`);
@@ -150,9 +150,18 @@ function contentsOf(tree: Tree): Set<string> {
   for (const [path, content] of tree) {
     const own = /^root\/\.holdall\/(.*)$/s.exec(path)?.[1];
     const isKept = own === undefined || OWN_CONTENT.test(own);
-    if (content && isKept) contents.add(content.toString());
+    if (content && isKept) contents.add(textOf(content));
   }
   return contents;
+}
+
+const knownTexts = new WeakMap<Buffer, string>();
+
+/** Returns the same string for the same buffer, which is in many trees. */
+function textOf(content: Buffer): string {
+  const text = knownTexts.get(content) ?? content.toString();
+  knownTexts.set(content, text);
+  return text;
 }
 
 const OWN_CONTENT = /^(?:versions\/|trash\/[^.]*(?:\/|$)|recovered\/|uploads\/|temporary\/[^/]+\/moved-)/;
