@@ -92,8 +92,7 @@ it('prints no secret at any log level', async (t) => {
     await expect('the right one', 200, Promise.resolve(signedIn), request({ authorization: basicOf('ann', RIGHT) }));
     const wrong = [
       ['ann', WRONG],
-      [AS_NAME, WRONG],
-      ['nobody', RIGHT],
+      [AS_NAME, RIGHT],
     ] as const;
     for (const [name, password] of wrong) {
       await expect(

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type LogLine, type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import { startConnectionCutter } from '../../testing/servers/connection-cutter.ts';
 import { startDocumentedNginx } from '../../testing/servers/documented-nginx.ts';
 import {
@@ -17,6 +17,7 @@ import {
   startProxy,
 } from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import { uploadByTus } from '../../testing/tus-client.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
@@ -49,14 +50,14 @@ const PROXIES: readonly (readonly [string, (t: Owner, service: number) => Promis
 ];
 
 describe('Uploads through reverse proxies', () => {
-  let holdall: Holdall;
+  let service: ServiceInProcess;
   const ports = new Map<string, number>();
   const endings: (() => Promise<void>)[] = [];
   before(async () => {
     const owner: Owner = { after: (ending) => void endings.push(ending) };
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
-    holdall = await startHoldall(owner, { settings });
-    for (const [name, start] of PROXIES) ports.set(name, await start(owner, holdall.port));
+    service = await startInProcess(owner, { settings });
+    for (const [name, start] of PROXIES) ports.set(name, await start(owner, service.port));
   });
   after(async () => {
     for (const ending of endings) await ending();
@@ -70,7 +71,7 @@ describe('Uploads through reverse proxies', () => {
       const path = `${name}/in parts é.bin`;
       const content = randomBytes(3 * MIB + 1);
       const offsets: number[] = [];
-      const earlier = holdall.log.length;
+      const earlier = service.log.length;
       const isBrokenPart = ({ method, status }: LogLine) => method === 'PATCH' && status !== 204;
       cutter.cutAfter(1.5 * MIB);
       const { requests } = await uploadByTus({
@@ -81,7 +82,7 @@ describe('Uploads through reverse proxies', () => {
         async beforeRequest(method) {
           // On a busy machine, a proxy could send the broken part on later than the next request.
           if (method !== 'HEAD' || !streams) return;
-          await until('the service has the broken part', () => holdall.log.slice(earlier).some(isBrokenPart));
+          await until('the service has the broken part', () => service.log.slice(earlier).some(isBrokenPart));
         },
         onPart: (offset) => offsets.push(offset),
       });

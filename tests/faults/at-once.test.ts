@@ -257,7 +257,7 @@ const SIZE = 256 * 1024;
 const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
 
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
-const ROUNDS = 3;
+const ROUNDS = 2;
 
 /** Each removal can fail one attempt to create a folder. The service makes more attempts. */
 const REMOVALS = 4;

@@ -36,7 +36,7 @@ import { connectSlowClients } from './slow-clients.ts';
 
 export const needs: readonly Need[] = ['open-files'];
 
-const CLIENTS = 500;
+const CLIENTS = 200;
 
 it(`closes ${CLIENTS} connections with unfinished request headers and serves other clients`, async (t) => {
   const { port } = await startInProcess(t, { settings: { HEADERS_TIMEOUT: '2', MAX_CONNECTIONS: '20000' } });

@@ -15,7 +15,7 @@ const ASYNC = { prefer: 'respond-async' };
 const copyTo = (destination: string) => ({ source: 'many', destination, is_folder: true });
 
 /** More files than are usually copied in the time that it takes to kill a process. */
-const TREE = treeOf(1000);
+const TREE = treeOf(400);
 
 interface JobState {
   readonly status: string;
