@@ -66,7 +66,7 @@ describe('A file of 2 GiB', () => {
   it('is complete after the service was killed and the page reloaded, and no acknowledged byte was sent again', async (t) => {
     const path = join(await temporaryFolder(t), 'large.bin');
     await writeLarge(path, 2 * GIB);
-    const site = await startSite(t, { store: 'disk', isOwn: true });
+    const site = await startSite(t, { store: 'disk', isProcess: true });
     const proxy = await startCountingProxy(t, Number(new URL(site.url).port));
     const page = await openPage(t, { ...DESKTOP, url: proxy.url, expectedErrors: [/.*/] });
     page.on('dialog', (dialog) => void dialog.accept());

@@ -193,6 +193,8 @@ export function drawScene(seed: number, width: number, height: number, moment = 
     const fill = colour(150 + layer * 12, 35 + layer * 5, 52 - layer * 12);
     return `<path d="${ridge(seed * 7 + layer, 48 + layer * 13)}" fill="${fill}"/>`;
   });
+  // A service in this process blocks all formats that it draws in other processes.
+  sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] });
   return sharp(
     Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"
       viewBox="0 0 100 100" preserveAspectRatio="none">

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { createManyFiles } from '../../testing/many-files.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { testFile } from './file-owner.ts';
 import { allowOrigin, type Stored, storedInBucket, storedOnDisk } from './stored.ts';
@@ -22,9 +23,9 @@ export interface Site extends Omit<Stored, 'settings'> {
   allowCors(): Promise<void>;
   /** Replaces the access file and waits until the service applies it. */
   grant(access: SiteAccess): Promise<void>;
-  /** Stops the service with SIGTERM and waits until it has exited. The pages stay open. */
+  /** Stops the service and waits until it has closed its connections. The pages stay open. */
   stop(): Promise<void>;
-  /** Kills the service with SIGKILL, as a power failure would: its connections are reset. */
+  /** Kills the process of a site with `isProcess`, as a power failure would: its connections are reset. */
   kill(): Promise<void>;
   /** Starts the service again on the same port, with additional settings. Stops it first if it runs. */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
@@ -46,6 +47,8 @@ export interface SiteOptions {
    * that need an empty log of changes.
    */
   readonly isOwn?: boolean;
+  /** Starts a process of the service for this test alone: for tests that kill it. Default: it runs in the test process. */
+  readonly isProcess?: boolean;
 }
 
 export interface SiteAccess {
@@ -70,21 +73,20 @@ export async function startSite(t: TestContext, options: SiteOptions): Promise<S
   const { stored, root, accessFile, port } = service;
   const url = `http://127.0.0.1:${port}/`;
   let { settings } = service;
-  let holdall: Holdall | undefined = service.holdall;
-  let firstLine = service.holdall.log.length;
+  let running: Running | undefined = service.running;
+  let firstLine = running.log.length;
 
   const stop = async () => {
     service.isReusable = false;
-    holdall?.signal('SIGTERM');
-    await holdall?.ended;
-    holdall = undefined;
+    await running?.stop();
+    running = undefined;
   };
-  const policyChanges = () => (holdall?.log ?? []).filter(({ msg }) => msg === 'Access file reloaded').length;
+  const policyChanges = () => (running?.log ?? []).filter(({ msg }) => msg === 'Access file reloaded').length;
   return {
     ...stored,
     url,
     root,
-    log: () => holdall?.log.slice(firstLine) ?? [],
+    log: () => running?.log.slice(firstLine) ?? [],
     allowCors: () => service.allowOrigin(new URL(url).origin),
     stop,
     async grant(next) {
@@ -96,14 +98,15 @@ export async function startSite(t: TestContext, options: SiteOptions): Promise<S
     },
     async kill() {
       service.isReusable = false;
-      await holdall?.kill();
-      holdall = undefined;
+      assert.ok(running?.kill, 'The service is a process.');
+      await running.kill();
+      running = undefined;
     },
     async restart(additional) {
       await stop();
       settings = { ...settings, ...additional };
       firstLine = 0;
-      holdall = await startHoldall(t, { root, settings: { ...settings, PORT: String(port) } });
+      running = await start(t, { root, settings: { ...settings, PORT: String(port) } }, options);
     },
   };
 }
@@ -112,9 +115,17 @@ export async function startSite(t: TestContext, options: SiteOptions): Promise<S
 interface Service extends Location {
   readonly settings: Readonly<Record<string, string>>;
   readonly accessFile: string | undefined;
-  readonly holdall: Holdall;
+  readonly running: Running;
   readonly port: number;
   isReusable: boolean;
+}
+
+/** A service in the test process or in its own. */
+interface Running {
+  readonly port: number;
+  readonly log: readonly LogLine[];
+  stop(): Promise<unknown>;
+  kill?(): Promise<void>;
 }
 
 /** The services that no test uses at the moment, by their options. */
@@ -122,7 +133,7 @@ const idle = new Map<string, Service[]>();
 
 async function acquire(t: TestContext, options: SiteOptions): Promise<Service> {
   // Within seconds, the service may return the metadata of an object that it read for the previous test.
-  if (options.store === 's3' || options.isOwn) return startService(t, options);
+  if (options.store === 's3' || options.isOwn || options.isProcess) return startService(t, options);
   const key = JSON.stringify([options.settings ?? {}, options.access ?? null]);
   const free = idle.get(key) ?? [];
   idle.set(key, free);
@@ -131,16 +142,16 @@ async function acquire(t: TestContext, options: SiteOptions): Promise<Service> {
   if (service.root !== undefined && service === known) await emptyRoot(service.root);
   atEnd(t, async () => {
     if (t.passed && service.isReusable) free.push(service);
-    else await service.holdall.kill();
+    else await service.running.stop();
   });
   return service;
 }
 
 /**
- * Waits until the service has answered all requests of the previous test, and logged them. Returns false and kills the
+ * Waits until the service has answered all requests of the previous test, and logged them. Returns false and stops the
  * service if that takes too long.
  */
-async function isQuiet({ port, holdall }: Service): Promise<boolean> {
+async function isQuiet({ port, running }: Service): Promise<boolean> {
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   for (let looks = 0; looks < 100; looks++) {
     const response = await fetch(`http://127.0.0.1:${port}/-/metrics`, { headers });
@@ -148,18 +159,16 @@ async function isQuiet({ port, holdall }: Service): Promise<boolean> {
     const isOnlyRequest = /^holdall_http_requests_in_flight\{.*\} 1$/m.test(await response.text());
     const id = response.headers.get('x-request-id');
     await until('the request is logged', () =>
-      holdall.log.some(({ msg, requestId }) => msg === 'request' && requestId === id),
+      running.log.some(({ msg, requestId }) => msg === 'request' && requestId === id),
     );
     if (isOnlyRequest) return true;
   }
-  await holdall.kill();
+  await running.stop();
   return false;
 }
 
-async function startService(
-  owner: Owner,
-  { store, settings = {}, cors = true, access }: SiteOptions,
-): Promise<Service> {
+async function startService(owner: Owner, options: SiteOptions): Promise<Service> {
+  const { store, settings = {}, cors = true, access } = options;
   const location = await (store === 'disk' ? onDisk(owner) : inBucket(owner));
   const { root, stored } = location;
   const accessFile = access && join(await temporaryFolder(owner), 'access.json');
@@ -173,9 +182,24 @@ async function startService(
     ...(accessFile && { ACCESS_FILE: accessFile }),
     ...settings,
   };
-  const holdall = await startHoldall(owner, { root, settings: all });
-  if (cors) await location.allowOrigin(`http://127.0.0.1:${holdall.port}`);
-  return { ...location, settings: all, accessFile, holdall, port: holdall.port, isReusable: true };
+  const running = await start(owner, { root, settings: all }, options);
+  if (cors) await location.allowOrigin(`http://127.0.0.1:${running.port}`);
+  return { ...location, settings: all, accessFile, running, port: running.port, isReusable: true };
+}
+
+/** Starts a service on the folder. Without one, the settings name its bucket. */
+async function start(
+  owner: Owner,
+  service: { readonly root: string | undefined; readonly settings: Readonly<Record<string, string>> },
+  { isProcess = false }: SiteOptions,
+): Promise<Running> {
+  if (!isProcess) return startInProcess(owner, service);
+  const { port, log, kill, signal, ended } = await startHoldall(owner, service);
+  const stop = () => {
+    signal('SIGTERM');
+    return ended;
+  };
+  return { port, log, stop, kill };
 }
 
 /** Seconds. Browsers keep requests open, and the service would wait for them for longer by default. */

@@ -73,7 +73,7 @@ describe('Unfinished uploads', () => {
   it('wait while the service is down, continue where they were, and need the same files again after a reload', async (t) => {
     const { site, page } = await openSite(t, {
       settings: PARTS_AND_TRASH,
-      isOwn: true,
+      isProcess: true,
       visit: { expectedErrors: [/.*/] },
     });
     page.on('dialog', (dialog) => void dialog.accept());
