@@ -161,7 +161,7 @@ async function clear(page: Page, { context, watch }: PooledContext, { isCacheEmp
 const launched = new Map<boolean, Promise<Browser>>();
 
 /** Returns the browser of all tests of the process. */
-function sharedBrowser(hasPdfViewer: boolean): Promise<Browser> {
+export function sharedBrowser(hasPdfViewer = false): Promise<Browser> {
   const browser = launched.get(hasPdfViewer) ?? (hasPdfViewer ? launchChromium() : launchBrowser());
   launched.set(hasPdfViewer, browser);
   return browser;

@@ -5,16 +5,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
-import { atEnd, type Holdall, type LogLine, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type LogLine, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
-import { launchBrowser } from '../../testing/servers/chromium.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
+import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { snapshot } from '../faults/trees.ts';
 import { postJson } from '../http/client.ts';
 import { embedAll, fetchAll, openAndRead, submitAll } from './assaults.ts';
+import { sharedBrowser } from './browser.ts';
 import { testFile } from './file-owner.ts';
 
 export const SECRET = 'what no page of another site may see';
@@ -29,18 +30,16 @@ export interface Scene {
 }
 
 /**
- * Host names that only the browser resolves to this machine. Unlike `localhost`, they are not trustworthy without HTTPS:
+ * Host names that only the browser resolves to this machine, as all of `.test`. Unlike `localhost`, they are not trustworthy without HTTPS:
  * the browser sends no Fetch Metadata headers to them.
  */
 const NAMES = ['evil.test', 'files.test', 'evil.files.test'];
 
-let browser: Browser;
 let attackers: Awaited<ReturnType<typeof startAttackers>>;
 before(async () => {
-  [browser, attackers] = await Promise.all([launchBrowser({ names: NAMES }), startAttackers()]);
+  attackers = await startAttackers();
 });
 after(async () => {
-  await browser.close();
   await attackers.stop();
 });
 
@@ -93,28 +92,23 @@ export async function begin(t: TestContext, { service: host, as }: Pick<Scene, '
   const key = JSON.stringify([as !== 'anonymous', isPublic && host]);
   const service = await (services.get(key) ?? startService(as !== 'anonymous', isPublic ? host : undefined));
   services.set(key, Promise.resolve(service));
-  const { root, holdall } = service;
+  const { root, port, log } = service;
   await plant(root);
-  const firstLine = holdall.log.length;
-  const url = `http://${host}:${holdall.port}/`;
-  const context = await browser.newContext();
+  const firstLine = log.length;
+  const url = `http://${host}:${port}/`;
+  const context = await (await sharedBrowser()).newContext();
   atEnd(t, () => context.close());
-  if (as === 'session') await signIn(context, url, holdall);
+  if (as === 'session') await signIn(context, url, port);
   // As if the user had typed the credentials into the browser's own dialog, after which it sends them by itself.
   const basic = `Basic ${Buffer.from(`ann:${PASSWORD}`).toString('base64')}`;
   if (as === 'Basic') await context.setExtraHTTPHeaders({ authorization: basic });
-  return { root, url, port: holdall.port, context, log: () => holdall.log.slice(firstLine) };
+  return { root, url, port, context, log: () => log.slice(firstLine) };
 }
 
-interface Service {
-  readonly root: string;
-  readonly holdall: Holdall;
-}
-
-const services = new Map<string, Promise<Service>>();
+const services = new Map<string, Promise<ServiceInProcess>>();
 
 /** Starts a service, with the public URL of a host name if it has one. */
-async function startService(isControlled: boolean, publicHost: string | undefined): Promise<Service> {
+async function startService(isControlled: boolean, publicHost: string | undefined): Promise<ServiceInProcess> {
   const root = join(await temporaryFolder(testFile), 'root');
   await mkdir(root);
   const port = await findFreePort();
@@ -122,11 +116,10 @@ async function startService(isControlled: boolean, publicHost: string | undefine
   if (isControlled) await writeFile(accessFile, JSON.stringify(await annAlone()));
   const settings = {
     PORT: String(port),
-    SHUTDOWN_TIMEOUT: '2',
     ...(isControlled && { ACCESS_FILE: accessFile }),
     ...(publicHost !== undefined && { PUBLIC_URL: `http://${publicHost}:${port}/` }),
   };
-  return { root, holdall: await startHoldall(testFile, { root, settings }) };
+  return startInProcess(testFile, { root, settings });
 }
 
 /** Replaces all files of the service. */
@@ -157,7 +150,7 @@ async function annAlone() {
 }
 
 /** Sets a session cookie in the browser, as signing in there does. */
-async function signIn(context: BrowserContext, url: string, { port }: Holdall): Promise<void> {
+async function signIn(context: BrowserContext, url: string, port: number): Promise<void> {
   const { headers } = await postJson(
     port,
     '/-/session',
