@@ -1,5 +1,5 @@
 /*
- * The web UI in Firefox: the ordinary tests use Chromium, and the same journey in WebKit. Firefox takes longer to install and to start
+ * The web UI in Firefox: the ordinary tests use Chromium. Firefox takes longer to install and to start
  * than all journeys in Chromium.
  */
 
@@ -15,7 +15,7 @@ import { useEngine } from '../web/other-engines.ts';
 
 export const needs: readonly Need[] = ['firefox'];
 
-it('The web UI works in Firefox', (t) => useEngine(t, launchFirefox, { isComplete: true }));
+it('The web UI works in Firefox', (t) => useEngine(t, launchFirefox));
 
 it('Requests that are aborted while their body is read cause no uncaught error in Firefox', async (t) => {
   const url = await serveModules(t);

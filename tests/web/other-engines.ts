@@ -10,15 +10,8 @@ import { until } from '../../testing/until.ts';
 import { photo } from './samples.ts';
 import { fillFolder, type Site, startSite } from './site.ts';
 
-/**
- * Uses the main parts of the web UI in a browser, and fails if the page has errors or violates its policy. With `isComplete`,
- * also photos and a list of 3,000 rows, which take most of the time.
- */
-export async function useEngine(
-  t: TestContext,
-  launch: () => Promise<Engine>,
-  { isComplete }: { readonly isComplete: boolean },
-): Promise<void> {
+/** Uses the main parts of the web UI in a browser, and fails if the page has errors or violates its policy. */
+export async function useEngine(t: TestContext, launch: () => Promise<Engine>): Promise<void> {
   const site = await startSite(t, {
     store: 'disk',
     files: {
@@ -29,7 +22,7 @@ export async function useEngine(
       ...(await album()),
     },
   });
-  if (isComplete) await fillFolder(site, 'many', 3_000);
+  await fillFolder(site, 'many', 3_000);
   const engine = await launch();
   atEnd(t, () => engine[Symbol.asyncDispose]());
   await engine.resize(1200, 800);
@@ -38,10 +31,8 @@ export async function useEngine(
   await useChanges(t, engine, site);
   await useQuickActions(engine, site);
   await useEditor(engine, site);
-  if (isComplete) {
-    await usePhotos(engine, site);
-    await useTallList(engine, site);
-  }
+  await usePhotos(engine, site);
+  await useTallList(engine, site);
   assert.deepEqual([await engine.evaluate('globalThis.problems'), engine.errors], [[], []]);
 }
 
