@@ -96,6 +96,9 @@ class StreamedForm implements Form {
   /** Parts whose headers have not arrived whole. */
   #partsWithoutHeaders = 0;
   #currentBody: Readable | undefined;
+  #file: Readable | undefined;
+  /** The bodies that have been received to their end. */
+  readonly #received = new WeakSet<Readable>();
 
   constructor(request: IncomingMessage, boundary: string) {
     this.#request = request;
@@ -125,15 +128,18 @@ class StreamedForm implements Form {
   }
 
   beginFile({ body }: Part): void {
+    this.#file = body;
     this.#position = 'in';
-    body.once('end', () => {
-      this.#position = 'after';
-      this.#bytesAroundFile = 0;
-    });
+    if (this.#received.has(body)) this.#endFile();
   }
 
   problem(): HttpError | undefined {
     return this.#problem;
+  }
+
+  #endFile(): void {
+    this.#position = 'after';
+    this.#bytesAroundFile = 0;
   }
 
   #skipPreamble(body: Readable): void {
@@ -149,9 +155,21 @@ class StreamedForm implements Form {
     if (++this.#partCount > MAX_PARTS) return this.#fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
     this.#currentBody = body;
     this.#partsWithoutHeaders++;
+    this.#observeEnd(body);
     // Dicer reports a truncated body separately, and code that destroys a body handles the error.
     body.on('error', () => {});
     body.on('header', (header: PartHeader) => this.#addPart(header, body));
+  }
+
+  /** The end counts when it was received: the reader can be as slow as the store, while the client sends more. */
+  #observeEnd(body: Readable): void {
+    body.push = (...args) => {
+      if (args[0] === null) {
+        this.#received.add(body);
+        if (body === this.#file) this.#endFile();
+      }
+      return Readable.prototype.push.apply(body, args);
+    };
   }
 
   #addPart(header: PartHeader, body: Readable): void {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { IncomingMessage } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import type { AccessControl } from '../../src/http/access/authentication.ts';
+import { readForm } from '../../src/http/multipart.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
@@ -138,6 +140,26 @@ describe('The bytes after the file of an upload', () => {
     for (const [form, status, message] of forms) assertFailure(await postBytes(port, form), status, message);
     assert.equal((await send(port, '/file/a')).status, 404);
     assert.equal((await postBytes(port, Buffer.concat([file, Buffer.alloc(100_000)]))).status, 200);
+  });
+
+  it('are also counted while the file is still being stored', async () => {
+    const file = formOf([{ name: 'file', filename: 'a', value: 'x' }]);
+    const header = Buffer.from(`--${BOUNDARY}\r\nX: `);
+    for (const [start, code] of [
+      [file, 'form-too-large'],
+      [Buffer.concat([file.subarray(0, -`--${BOUNDARY}--\r\n`.length), header]), 'invalid-form'],
+    ] as const) {
+      const request = new IncomingMessage(new Socket());
+      request.headers = FORM;
+      request.push(start);
+      const form = await readForm(request);
+      const part = await form.next();
+      assert.ok(part);
+      form.beginFile(part);
+      for (let chunk = 0; chunk < 40; chunk++) request.push(Buffer.alloc(64 * 1024));
+      await until('the bytes are refused', () => form.problem() !== undefined);
+      assert.equal(form.problem()?.code, code);
+    }
   });
 });
 
