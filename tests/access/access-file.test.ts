@@ -274,16 +274,16 @@ describe('An access file', () => {
     assert.match(mistakesInGrant({ rights: ['own'] }).join(), /must be one of "read", "write", "manage", not "own"/);
   });
 
-  it('supports 10,000 users and grants, including errors in all of them', () => {
-    const numbers = Array.from({ length: 10_000 }, (_, index) => index);
+  it('supports 2,000 users and grants, including errors in all of them', () => {
+    const numbers = Array.from({ length: 2000 }, (_, index) => index);
     const hash = (index: number) => `sha256:${String(index).padStart(43, 'a')}`;
     const people = numbers.map((index) => [`p${index}`, { tokens: [{ name: 't', hash: hash(index) }] }]);
     const grants = numbers.map((index) => ({ folder: `/f/${index}`, to: { person: `p${index}` }, rights: ['read'] }));
     const { policy } = parseAccessFile(JSON.stringify({ people: Object.fromEntries(people), grants }));
-    assert.ok(policy.allows({ name: 'p9999', groups: [] }, 'read', parseFile('f/9999/x')));
-    assert.ok(!policy.allows({ name: 'p9999', groups: [] }, 'read', parseFile('f/999/x')));
+    assert.ok(policy.allows({ name: 'p1999', groups: [] }, 'read', parseFile('f/1999/x')));
+    assert.ok(!policy.allows({ name: 'p1999', groups: [] }, 'read', parseFile('f/199/x')));
     const wrong = mistakesIn({ people: {}, grants: grants.map((grant) => ({ ...grant, rights: ['own'] })) });
-    assert.equal(wrong.length, 20_000);
+    assert.equal(wrong.length, 4000);
   });
 });
 

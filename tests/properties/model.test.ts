@@ -99,7 +99,7 @@ it('any sequence of operations has the same results and leaves the same tree on 
         assert.deepEqual(await treeOf(real.files), tree, `the tree after ${step}`);
       }
     }),
-    tries(t, 25),
+    tries(t, 12),
   );
 });
 

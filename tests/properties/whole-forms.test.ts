@@ -50,7 +50,7 @@ test('a buffered form is parsed like the same form read as a stream', async (t) 
       const bytes = Buffer.from(text);
       assert.deepEqual(await read(bytes, { isWhole: true }), await read(bytes, { isWhole: false }));
     }),
-    tries(t, 600),
+    tries(t, 200),
   );
 });
 
