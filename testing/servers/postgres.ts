@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { assertDeclared } from '../../tests/runner/declared.ts';
+import { atEnd, type Owner } from '../at-end.ts';
 import { findCommand } from '../debian-packages.js';
 import { cleanUpAtExit } from '../exit-cleanup.ts';
 import { createTables, NEW_FEED } from '../migrated-database.ts';
@@ -18,6 +19,11 @@ export interface TestPostgres {
   createDatabase(): Promise<string>;
   /** Creates a database with all tables of Holdall, and returns its URL. */
   createMigratedDatabase(): Promise<string>;
+  /**
+   * Returns the URL of a database with all tables, as new. When its owner has closed its connections and ended, others use it:
+   * a copy takes several times as long as emptying it.
+   */
+  lendDatabase(owner: Owner): Promise<string>;
   /** Runs SQL as the owner of a database, outside of Holdall. Returns the rows. */
   query(url: string, text: string): Promise<Record<string, unknown>[]>;
   /** Kills all of its processes with SIGKILL, like a power failure. */
@@ -64,6 +70,26 @@ export async function startPostgres(): Promise<TestPostgres> {
     const strategy = Number(version) >= 150_000 ? 'strategy file_copy' : '';
     return `template ${new URL(url).pathname.slice(1)} ${strategy}`;
   };
+  const createMigratedDatabase = async () => {
+    template ??= copyTemplate();
+    const url = await createDatabase(await template);
+    await query(url, newFeed());
+    return url;
+  };
+  const createLent = async () => {
+    const url = await createMigratedDatabase();
+    await query(url, KEEP_INITIAL_ROWS);
+    return url;
+  };
+  const unused: string[] = [];
+  const lendDatabase = async (owner: Owner) => {
+    const url = unused.pop() ?? (await createLent());
+    atEnd(owner, async () => {
+      await query(url, `${RESTORE_INITIAL_ROWS}; ${newFeed()}`);
+      unused.push(url);
+    });
+    return url;
+  };
   const launch = async () => {
     server = start(asServerUser('postgres', ['-D', data, '-p', String(port), '-k', folder, ...OPTIONS]));
     await untilReady(server, () => query(urlOf('postgres'), 'select 1'));
@@ -87,12 +113,8 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
   return {
     createDatabase: () => createDatabase(),
-    async createMigratedDatabase() {
-      template ??= copyTemplate();
-      const url = await createDatabase(await template);
-      await query(url, NEW_FEED.replace('$1', `'${randomBytes(16).toString('base64')}'`));
-      return url;
-    },
+    createMigratedDatabase,
+    lendDatabase,
     query,
     async kill() {
       if (server) process.kill(-server.pid, 'SIGKILL');
@@ -114,10 +136,11 @@ export async function sharePostgres(): Promise<SharedPostgres> {
   shared ??= { server: startPostgres(), users: 0 };
   const current = shared;
   current.users += 1;
-  const { createDatabase, createMigratedDatabase, query, stop } = await current.server;
+  const { createDatabase, createMigratedDatabase, lendDatabase, query, stop } = await current.server;
   return {
     createDatabase,
     createMigratedDatabase,
+    lendDatabase,
     query,
     async stop() {
       current.users -= 1;
@@ -127,6 +150,27 @@ export async function sharePostgres(): Promise<SharedPostgres> {
     },
   };
 }
+
+const newFeed = () => NEW_FEED.replace('$1', `'${randomBytes(16).toString('base64')}'`);
+
+/** Copies the rows of all tables to another schema. */
+const KEEP_INITIAL_ROWS = `
+  create schema initial;
+  do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = 'public' loop
+      execute format('create table initial.%I as table public.%I', name, name);
+    end loop;
+  end $$`;
+
+/** Gives all tables their initial rows again. Foreign keys are not checked, so that the order does not matter. */
+const RESTORE_INITIAL_ROWS = `
+  set session_replication_role = replica;
+  do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = 'public' loop
+      execute format('delete from public.%I', name);
+      execute format('insert into public.%I overriding system value select * from initial.%I', name, name);
+    end loop;
+  end $$`;
 
 /** Like most servers: passwords over TCP, and UTF-8. */
 const INIT_OPTIONS = ['-U', USER, '--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale', '--no-sync'];

@@ -37,11 +37,11 @@ const ignoring = () => ({ onChanges: () => {} });
 
 const pathsOf = (changes: readonly LoggedChange[]) => changes.map(({ path }) => path);
 
-/** The tests that the change log passes on every database engine. `create` returns the location of a new, empty database. */
-export function testChanges(engineName: string, create: () => Promise<DatabaseLocation>): void {
+/** The tests that the change log passes on every database engine. `create` returns the location of an empty database for a test. */
+export function testChanges(engineName: string, create: (t: TestContext) => Promise<DatabaseLocation>): void {
   describe(`The change log on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, location?: DatabaseLocation) => {
-      const database = new Database(await openEngine(location ?? (await create())));
+      const database = new Database(await openEngine(location ?? (await create(t))));
       atEnd(t, () => database.close());
       await database.start();
       return { database, log: new ChangeLog(database) };
@@ -106,7 +106,7 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
     });
 
     it('never shows a number before a smaller one, with several processes that write', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { log } = await open(t, location);
       const processes = ['p', 'q', 'r'].map((name) => startProcess(t, location, name, 8));
       const seen: string[] = [];
@@ -200,7 +200,7 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
     });
 
     it('writes one resync for a process that was killed, and none for one that was closed', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { database, log } = await open(t, location);
       const closed = new ChangeRecorder(log, database, RECORDER);
       await closed.start();
@@ -239,7 +239,7 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
     });
 
     it('wakes up subscribers of other processes, which share what they read', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const [reader, writer] = [await open(t, location), await open(t, location)];
       const options = {
         pollMs: 50,

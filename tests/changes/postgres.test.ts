@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testChanges('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));
+testChanges('PostgreSQL', async (t) => ({ url: await server.lendDatabase(t), stateFolder: '/nowhere' }));

@@ -70,8 +70,8 @@ class ControlledKind {
   }
 }
 
-/** The tests that jobs pass on every database engine. `create` returns the location of a new, empty database. */
-export function testJobs(engineName: string, create: () => Promise<DatabaseLocation>): void {
+/** The tests that jobs pass on every database engine. `create` returns the location of an empty database for a test. */
+export function testJobs(engineName: string, create: (t: TestContext) => Promise<DatabaseLocation>): void {
   describe(`Jobs on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, location: DatabaseLocation) => {
       const database = new Database(await openEngine(location));
@@ -119,7 +119,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     it('run once, and store their result, progress and times', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(t, await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(t), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       assert.deepEqual([submitted.status, submitted.attempts, submitted.submitter], ['queued', 0, ANN]);
       const { context, settle } = await controlled.run(1);
@@ -138,7 +138,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are each claimed by one of several processes', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { queue } = await open(t, location);
       const controlled = new ControlledKind();
       // With all at once, the last ones could wait for a connection until the timeout.
@@ -157,7 +157,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('start in turns of their owners, also in several processes', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const [{ queue, database }, { queue: other }] = [await open(t, location), await open(t, location)];
       for (const [run_at, submitter] of [ANONYMOUS, ANONYMOUS, ANONYMOUS, ANN, ANN, BEN].entries()) {
         const { id } = await queue.submit('user', {}, submitter);
@@ -184,7 +184,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('of one owner leave a part of each process to other owners', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const controlled = new ControlledKind();
       const { queue } = await startRunner(t, location, [controlled.kind], { maxRunning: 4, maxRunningPerOwner: 2 });
       for (let count = 0; count < 4; count++) await queue.submit('controlled', { name: 'anonymous' }, ANONYMOUS);
@@ -205,7 +205,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     const hasMessages = engineName !== 'SQLite';
     if (hasMessages)
       it('start at once in another process, without waiting for its poll', async (t) => {
-        const location = await create();
+        const location = await create(t);
         const controlled = new ControlledKind();
         await startRunner(t, location, [controlled.kind], { pollMs: NEVER_MS });
         const { queue } = await open(t, location);
@@ -216,7 +216,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     it('are retried after a temporary error, with a pause, and resumed', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(t, await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(t), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       (await controlled.run(1)).settle(new StoreError('store-busy', 'The store is busy.'));
       const waiting = await untilStatus(queue, submitted, 'queued');
@@ -230,7 +230,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     it('fail at once after any other error', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(t, await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(t), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       (await controlled.run(1)).settle(new StoreError('not-found', 'It does not exist.'));
       const job = await untilStatus(queue, submitted, 'failed');
@@ -240,13 +240,13 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     it('fail if their input does not fit their kind', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(t, await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(t), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 1 }, ANN);
       assert.equal((await untilStatus(queue, submitted, 'failed')).failure?.code, 'internal-error');
     });
 
     it('remain queued for a process that knows their kind', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { queue } = await startRunner(t, location, [new ControlledKind().kind]);
       const submitted = await queue.submit('of-a-newer-version', {}, ANN);
       const newer = defineKind({ name: 'of-a-newer-version', input: Type.Object({}), run: async () => ({}) });
@@ -255,7 +255,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('end when they are cancelled, queued or running', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const controlled = new ControlledKind();
       const { queue } = await startRunner(t, location, [controlled.kind], { maxRunning: 1 });
       const running = await queue.submit('controlled', { name: 'running' }, ANN);
@@ -281,7 +281,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
           if (!isAllowed) throw new StoreError('denied', 'Revoked.');
         },
       };
-      const { queue } = await startRunner(t, await create(), [kind]);
+      const { queue } = await startRunner(t, await create(t), [kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       await controlled.run(1);
       isAllowed = false;
@@ -292,7 +292,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are resumed by another process after theirs was killed', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { queue, database } = await open(t, location);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const child = spawn(process.execPath, [RUNNING_PROCESS, JSON.stringify(location)], {
@@ -318,7 +318,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are aborted in a process that has lost their lease', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const [slow, other] = [new ControlledKind(), new ControlledKind()];
       const { queue, database } = await startRunner(t, location, [slow.kind], { maxRunning: 1 });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
@@ -332,7 +332,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are known to have ended at once, also in another process that gets messages', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const controlled = new ControlledKind();
       const { queue } = await startRunner(t, location, [controlled.kind]);
       const { queue: other } = await open(t, location);
@@ -349,7 +349,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are not waited for longer than requested', async (t) => {
-      const { queue } = await open(t, await create());
+      const { queue } = await open(t, await create(t));
       const queued = await queue.submit('none', {}, ANN);
       const { signal } = new AbortController();
       assert.equal((await queue.untilEnded(queued.id, { timeoutMs: 1, signal }))?.status, 'queued');
@@ -364,7 +364,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('pass a checkpoint on to their next attempt', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const [slow, other] = [new ControlledKind(), new ControlledKind()];
       const { queue, database } = await startRunner(t, location, [slow.kind], {
         maxRunning: 1,
@@ -384,7 +384,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('return to the queue when their process stops, without another attempt', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const controlled = new ControlledKind();
       const { queue, runner } = await startRunner(t, location, [controlled.kind], { heartbeatMs: 1 });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
@@ -403,7 +403,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are claimed only by services with their store, and have what they act on', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { database } = await open(t, location);
       const targetOf = async (kind: string, input: object) => ({ kind, ...input });
       const queue = new JobQueue(database, { leaseMs: LEASE_MS, store: 'one', targetOf });
@@ -420,7 +420,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('fail instead of starting when no process has run them for too long', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const controlled = new ControlledKind();
       const { queue, database } = await open(t, location);
       const [queued, running, recent] = [
@@ -444,7 +444,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     it('are finished before their process has drained', async (t) => {
       const controlled = new ControlledKind();
-      const { queue, runner } = await startRunner(t, await create(), [controlled.kind]);
+      const { queue, runner } = await startRunner(t, await create(t), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const { settle } = await controlled.run(1);
       const drained = runner.drain();
@@ -454,7 +454,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are removed when they ended long ago', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { queue } = await open(t, location);
       const [ended, queued] = [await queue.submit('none', {}, ANN), await queue.submit('none', {}, ANN)];
       await queue.cancel(ended.id);
@@ -464,7 +464,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are listed by user, in pages, with the newest first', async (t) => {
-      const { queue } = await open(t, await create());
+      const { queue } = await open(t, await create(t));
       const ids: string[] = [];
       for (const submitter of [ANN, BEN, ANN, ANN]) ids.push((await queue.submit('none', {}, submitter)).id);
       const own = ids.filter((_, index) => index !== 1);
@@ -484,7 +484,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('of the service itself run once for all processes, and again after the interval', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const { queue } = await open(t, location);
       const contexts: JobContext[] = [];
       // A run that ends between two of the concurrent calls would be scheduled again.
@@ -523,7 +523,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('of the service itself run again after one that ended while the clock was ahead', async (t) => {
-      const { queue, database } = await open(t, await create());
+      const { queue, database } = await open(t, await create(t));
       const interval = { intervalMs: 3_600_000 };
       await queue.schedule('scheduled', interval);
       const claimed = await queue.claim([{ name: 'scheduled' }]);
@@ -539,7 +539,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     it('of a user who is removed from the access file are removed, also while they run', async (t) => {
       const controlled = new ControlledKind();
-      const { queue, database } = await startRunner(t, await create(), [controlled.kind]);
+      const { queue, database } = await startRunner(t, await create(t), [controlled.kind]);
       const withAnn = createPolicy([{ name: 'ann', password: undefined, groups: [], tokens: [] }], []);
       const without = createPolicy([], []);
       const of = (policy: Policy) => createSubmitter(ANN, {}, policy);
@@ -555,7 +555,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     });
 
     it('are refused if their user has a hundred unfinished jobs', async (t) => {
-      const { queue } = await open(t, await create());
+      const { queue } = await open(t, await create(t));
       for (let count = 0; count < 100; count++) await queue.submit('none', {}, ANN);
       await assert.rejects(queue.submit('none', {}, ANN), { code: 'overloaded' });
       assert.equal((await queue.submit('none', {}, BEN)).status, 'queued');

@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testJobs('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));
+testJobs('PostgreSQL', async (t) => ({ url: await server.lendDatabase(t), stateFolder: '/nowhere' }));

@@ -10,6 +10,7 @@ import type { Store } from '../../src/model/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import type { ContentLimits } from '../../src/uploads/database-contents.ts';
 import { type Upload, Uploads } from '../../src/uploads/uploads.ts';
+import type { Owner } from '../../testing/at-end.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
@@ -23,13 +24,13 @@ const HOUR_MS = 60 * 60_000;
 const TARGET = { file: file('a'), type: 'text/x-a' };
 const valid = async () => {};
 
-/** Tests uploads whose content is in a database. `locate` returns the location of a new, empty one. */
-export function testDatabaseUploads(engine: string, locate: () => Promise<DatabaseLocation>): void {
+/** Tests uploads whose content is in a database. `locate` returns the location of an empty one for an owner. */
+export function testDatabaseUploads(engine: string, locate: (owner: Owner) => Promise<DatabaseLocation>): void {
   pendingUploadsContract(databaseUploads({ ...memory, name: `memory with ${engine}` }, locate));
 
   describe(`The table of uploads on ${engine}`, () => {
     const openTable = async (t: TestContext) => {
-      const database = await startDatabase(await locate());
+      const database = await startDatabase(await locate(t));
       atEnd(t, () => database.close());
       const table = new Uploads(database, { lifetimeMs: 7 * 24 * HOUR_MS, leaseMs: 1_000 });
       const unknown = { appToken: undefined, type: undefined, size: undefined, modified: undefined };
@@ -95,7 +96,7 @@ export function testDatabaseUploads(engine: string, locate: () => Promise<Databa
 
   describe(`An upload in the database on ${engine}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, { limits, ...members }: Partial<Store> & { limits?: ContentLimits } = {}) => {
-      const database = await startDatabase(await locate());
+      const database = await startDatabase(await locate(t));
       atEnd(t, () => database.close());
       const store = withDatabaseUploads({ ...createMemoryStore(), ...members }, database, limits);
       return { database, store };

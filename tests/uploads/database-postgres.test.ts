@@ -1,17 +1,17 @@
 import { after, before } from 'node:test';
-import { startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
+import { type SharedPostgres, sharePostgres } from '../../testing/servers/postgres.ts';
 import type { Need } from '../runner/needs.ts';
 import { testDatabaseUploads } from './database-contract.ts';
 
 export const needs: readonly Need[] = ['postgres'];
 
-let server: TestPostgres;
+let server: SharedPostgres;
 before(async () => {
-  server = await startPostgres();
+  server = await sharePostgres();
 });
 after(() => server.stop());
 
-testDatabaseUploads('PostgreSQL', async () => ({
-  url: await server.createMigratedDatabase(),
+testDatabaseUploads('PostgreSQL', async (owner) => ({
+  url: await server.lendDatabase(owner),
   stateFolder: '/nowhere',
 }));

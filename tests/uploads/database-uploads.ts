@@ -2,6 +2,7 @@ import { Database } from '../../src/database/database.ts';
 import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import type { Store } from '../../src/model/store.ts';
 import { type ContentLimits, createDatabaseContents, DATABASE_LIMITS } from '../../src/uploads/database-contents.ts';
+import type { Owner } from '../../testing/at-end.ts';
 import type { Backend } from '../contract/backend.ts';
 
 /** A store whose uploads in parts are in a database. */
@@ -24,16 +25,18 @@ export function withDatabaseUploads(
   };
 }
 
-/** Returns a backend whose uploads in parts are in a new database. `locate` returns where it is. */
-export function databaseUploads(backend: Backend, locate: () => Promise<DatabaseLocation>): Backend {
+/** Returns a backend whose uploads in parts are in a database. `locate` returns an empty one, until its owner ends. */
+export function databaseUploads(backend: Backend, locate: (owner: Owner) => Promise<DatabaseLocation>): Backend {
   return {
     ...backend,
     capabilities: [...backend.capabilities, 'createUpload', 'openUpload'],
     async open() {
       const opened = await backend.open();
-      const database = await startDatabase(await locate());
+      const ends: (() => Promise<void>)[] = [];
+      const database = await startDatabase(await locate({ after: (end) => void ends.push(end) }));
       const close = async () => {
         await database.close();
+        for (const end of ends) await end();
         await opened.close();
       };
       return { ...opened, store: withDatabaseUploads(opened.store, database), close };

@@ -25,8 +25,8 @@ const created = (path: string): Change => ({
 });
 const ANN = { name: 'ann', groups: [] };
 
-/** The tests that webhooks pass on every database engine. `create` returns the location of a new, empty database. */
-export function testWebhooks(engineName: string, create: () => Promise<DatabaseLocation>): void {
+/** The tests that webhooks pass on every database engine. `create` returns the location of an empty database for a test. */
+export function testWebhooks(engineName: string, create: (t: TestContext) => Promise<DatabaseLocation>): void {
   describe(`Webhooks on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, location: DatabaseLocation) => {
       const tables = await openTables(location);
@@ -59,7 +59,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       });
 
     it('deliver each change once, although several processes deliver', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const tables = await open(t, location);
       const receiver = await receive(t);
       const { webhook, secret } = await tables.webhooks.create(
@@ -84,7 +84,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('deliver only changes of their folder and types', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const receiver = await receive(t);
       await add(tables, receiver, { folder: parseFolder('photos'), types: ['file.deleted', 'file.moved'] });
       deliver(t, tables);
@@ -100,7 +100,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('deliver what happened while no process was running, and a resync if the log no longer has it', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const receiver = await receive(t);
       const webhook = await add(tables, receiver);
       await tables.changeLog.append([created('a')]);
@@ -122,7 +122,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('retry a failed request with the same ID and body, and a new signature', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const receiver = await receive(t);
       receiver.respond = ({ response }) =>
         void response.writeHead(receiver.received.length === 1 ? 500 : 200).end('no');
@@ -136,7 +136,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('fail a delivery after its last attempt, and can then repeat it', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const receiver = await receive(t);
       receiver.respond = ({ response }) => void response.writeHead(503).end('down for maintenance');
       const webhook = await add(tables, receiver);
@@ -160,7 +160,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('are disabled by 410, with their pending deliveries', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const receiver = await receive(t);
       receiver.respond = ({ response }) => void response.writeHead(410).end();
       const webhook = await add(tables, receiver);
@@ -181,7 +181,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('are not delayed by the slow endpoint of another one, which gets few requests at a time', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const [slow, fast] = [await receive(t), await receive(t)];
       slow.respond = () => {};
       await add(tables, slow);
@@ -196,7 +196,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('deliver again what a killed process was sending', async (t) => {
-      const location = await create();
+      const location = await create(t);
       const tables = await open(t, location);
       const receiver = await receive(t);
       const webhook = await add(tables, receiver);
@@ -220,7 +220,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('deliver what their owner can read, until the owner no longer manages the root', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const receiver = await receive(t);
       let policy = policyOfAnn({ hasAnn: true });
       const settings = { url: receiver.url, folder: ROOT, types: undefined, description: undefined };
@@ -244,7 +244,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('are at most 100, and not found after their removal', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const url = 'https://hooks.example.org/';
       // With all at once, the last ones would wait for a connection until the timeout.
       await forEachConcurrently(Array.from({ length: 100 }), 8, async () => void (await add(tables, { url })));
@@ -263,7 +263,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('sign with the previous secret too, after a rotation', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const { id, secrets } = await add(tables, { url: 'https://hooks.example.org/' });
       const secret = await tables.webhooks.rotateSecret(id);
       assert.deepEqual((await tables.webhooks.get(id)).secrets, [secret, ...secrets]);
@@ -272,7 +272,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
     });
 
     it('keep the last thousand deliveries, and list them in pages with the newest first', async (t) => {
-      const tables = await open(t, await create());
+      const tables = await open(t, await create(t));
       const { id } = await add(tables, { url: 'https://hooks.example.org/' });
       const [{ position } = assert.fail()] = await tables.webhooks.listEnabled();
       const messages = Array.from({ length: 1010 }, (_, index) => ({ type: 'file.created', body: `{"n":${index}}` }));

@@ -11,4 +11,4 @@ before(async () => {
 });
 after(() => server.stop());
 
-testWebhooks('PostgreSQL', async () => ({ url: await server.createMigratedDatabase(), stateFolder: '/nowhere' }));
+testWebhooks('PostgreSQL', async (t) => ({ url: await server.lendDatabase(t), stateFolder: '/nowhere' }));
