@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/credentials.ts';
@@ -63,14 +63,60 @@ async function untilAllRespond(holdall: Holdall, headers: Record<string, string>
 describe('A service with an access file', () => {
   it('applies grants, sessions and changes in all processes, also after a restart', async (t) => {
     const file = await accessFile(t);
-    const settings = { ACCESS_FILE: file };
-    const holdall = await startHoldall(t, { settings: { ...settings, WORKERS: '2' } });
+    const settings = { ACCESS_FILE: file, TRUST_PROXY: 'loopback' };
+    const folder = join(await temporaryFolder(t), 'logs');
+    const log = join(folder, 'audit.log');
+    const holdall = await startHoldall(t, { settings: { ...settings, WORKERS: '2', AUDIT_LOG: log } });
     const { port } = holdall;
     await untilAllServe(holdall);
     const endSession = async (cookie: string) => {
       const { status } = await send(port, '/-/session', { method: 'DELETE', headers: { cookie } });
       assert.equal(status, 200);
     };
+
+    await t.test(
+      'writes an audit log that only its owner can read; SIGHUP reopens it; a failed reopen keeps it',
+      async () => {
+        assert.equal((await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } })).status, 401);
+        const [line = ''] = (await readFile(log, 'utf8')).split('\n');
+        const { time, ...rest } = JSON.parse(line) as Record<string, unknown>;
+        assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+        assert.deepEqual(rest, {
+          audit: 'refusal',
+          who: null,
+          way: null,
+          from: '127.0.0.1',
+          action: 'list',
+          path: 'private/',
+          outcome: 'refused',
+          reason: 'Sign in to read "private/".',
+          requestId: 'r1',
+        });
+        assert.equal((await stat(log)).mode & 0o777, 0o600);
+        assert.ok(!holdall.log.some((printed) => 'audit' in printed));
+
+        await rename(log, `${log}.1`);
+        holdall.signal('SIGHUP');
+        await until('all processes write to the new file', async () => {
+          const before = await linesOf(`${log}.1`);
+          for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
+          return (await linesOf(`${log}.1`)) === before && (await linesOf(log)) >= 6;
+        });
+
+        const pids = holdall.serving();
+        await rename(folder, `${folder}.1`);
+        await writeFile(folder, 'no folder');
+        holdall.signal('SIGHUP');
+        const warnings = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log reopen failed'));
+        await until('each process has logged it', () => warnings().length === 2);
+        assert.deepEqual(new Set(warnings().map(({ pid }) => pid)), new Set(pids));
+        assert.equal(warnings()[0]?.['file'], log);
+        const before = await linesOf(join(`${folder}.1`, 'audit.log'));
+        for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
+        assert.equal(await linesOf(join(`${folder}.1`, 'audit.log')), before + 6);
+        assert.deepEqual(holdall.serving(), pids);
+      },
+    );
 
     await t.test('ends a session in all processes', async () => {
       const ended = await signIn(holdall);
@@ -87,8 +133,9 @@ describe('A service with an access file', () => {
       const revoked = await runCli(['app-token', 'revoke', token.id], { environment });
       assert.equal(revoked.code, 0, revoked.stderr);
       await untilAllRespond(holdall, byToken(secret), 401);
-      assert.ok(holdall.printed().includes(token.id));
-      assert.ok(!holdall.printed().includes(secret));
+      const logged = holdall.printed() + (await readFile(join(`${folder}.1`, 'audit.log'), 'utf8'));
+      assert.ok(logged.includes(token.id));
+      assert.ok(!logged.includes(secret));
     });
 
     await t.test('applies a changed access file in all processes and ignores an invalid one', async () => {
@@ -137,7 +184,7 @@ describe('A service with an access file', () => {
       const [ended, valid] = [await signIn(holdall), await signIn(holdall)];
       await endSession(ended);
       holdall.signal('SIGTERM');
-      await holdall.ended;
+      assert.deepEqual(await holdall.ended, { code: 0, signal: null });
       const next = await startInProcess(t, { root: holdall.root, settings });
       assert.equal(await signedIn(next, ended), false);
       assert.equal(await signedIn(next, valid), true);
@@ -147,4 +194,8 @@ describe('A service with an access file', () => {
 
 async function signedIn({ port }: Pick<Holdall, 'port'>, cookie: string): Promise<boolean> {
   return jsonOf(await send(port, '/-/session', { headers: { cookie } }))['name'] !== null;
+}
+
+async function linesOf(file: string): Promise<number> {
+  return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
 }

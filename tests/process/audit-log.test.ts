@@ -1,67 +1,19 @@
 import assert from 'node:assert/strict';
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Actor, type AuditEvent, noAudit } from '../../src/access/audit.ts';
 import { openAuditLog } from '../../src/server/audit-log.ts';
-import { atEnd, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { send, upload } from '../http/client.ts';
-import { untilAllServe } from './serving.ts';
 
 describe('The audit log', () => {
-  it('is readable only by its owner; SIGHUP reopens it in all processes; a failed reopen keeps it', async (t) => {
-    const folder = join(await temporaryFolder(t), 'logs');
-    const log = join(folder, 'audit.log');
-    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2', TRUST_PROXY: 'loopback' };
-    const holdall = await startHoldall(t, { settings });
-    await untilAllServe(holdall);
-    assert.equal((await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } })).status, 401);
-    const [line = ''] = (await readFile(log, 'utf8')).split('\n');
-    const { time, ...rest } = JSON.parse(line) as Record<string, unknown>;
-    assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-    assert.deepEqual(rest, {
-      audit: 'refusal',
-      who: null,
-      way: null,
-      from: '127.0.0.1',
-      action: 'list',
-      path: 'private/',
-      outcome: 'refused',
-      reason: 'Sign in to read "private/".',
-      requestId: 'r1',
-    });
-    assert.equal((await stat(log)).mode & 0o777, 0o600);
-    assert.ok(!holdall.log.some((printed) => 'audit' in printed));
-
-    await rename(log, `${log}.1`);
-    holdall.signal('SIGHUP');
-    await until('all processes write to the new file', async () => {
-      const before = await linesOf(`${log}.1`);
-      for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
-      return (await linesOf(`${log}.1`)) === before && (await linesOf(log)) >= 6;
-    });
-
-    const pids = holdall.serving();
-    await rename(folder, `${folder}.1`);
-    await writeFile(folder, 'no folder');
-    holdall.signal('SIGHUP');
-    const warnings = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log reopen failed'));
-    await until('each process has logged it', () => warnings().length === 2);
-    assert.deepEqual(new Set(warnings().map(({ pid }) => pid)), new Set(pids));
-    assert.equal(warnings()[0]?.['file'], log);
-    const before = await linesOf(join(`${folder}.1`, 'audit.log'));
-    for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
-    assert.equal(await linesOf(join(`${folder}.1`, 'audit.log')), before + 6);
-    assert.deepEqual(holdall.serving(), pids);
-    holdall.signal('SIGTERM');
-    assert.deepEqual(await holdall.ended, { code: 0, signal: null });
-  });
-
+  // That SIGHUP reopens it in all processes: access.test.ts.
   for (const WORKERS of ['1', '2']) {
     it(`does not stop a service that receives SIGHUP during startup (WORKERS=${WORKERS})`, async (t) => {
       const folder = await temporaryFolder(t);
@@ -139,10 +91,6 @@ async function accessFile(t: TestContext): Promise<string> {
   const file = join(await temporaryFolder(t), 'access.json');
   await writeFile(file, '{ "grants": [{ "folder": "/inbox/", "to": "everyone", "rights": ["read", "write"] }] }');
   return file;
-}
-
-async function linesOf(file: string): Promise<number> {
-  return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
 }
 
 /** Returns whether the process in a file, or a child of it, has a pending SIGHUP. */

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { EXIT_CODES } from '../../src/system.ts';
-import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type Holdall, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { begin, postJson, send, upload, within } from '../http/client.ts';
 import { haveResponded, untilAllServe } from './serving.ts';
 import { temporaryFilesOf } from './temporary-files.ts';
+import { WITHOUT_POLLS } from './without-polls.ts';
 
 const EVENTS = { accept: 'text/event-stream' };
 
@@ -19,12 +20,41 @@ const skip = process.platform === 'linux' ? false : 'the workers of a process ar
 
 describe('Two workers', { skip }, () => {
   it('share a signing key and one database, ignore signals, are replaced, and exit with the parent process', async (t) => {
-    const holdall = await startHoldall(t, { settings: { WORKERS: '2', STATE_DIR: await temporaryFolder(t) } });
+    const settings = { WORKERS: '2', STATE_DIR: await temporaryFolder(t), WATCH_CHANGES: 'true', ...WITHOUT_POLLS };
+    const holdall = await startHoldall(t, { settings });
     const { port, root } = holdall;
     assert.equal(holdall.ready['workers'], 2);
     const [killed = Number.NaN, survivor = Number.NaN] = await untilAllServe(holdall);
     await upload(port, 'kept', 'kept');
     await upload(port, 'large', Buffer.alloc(6 * 1024 * 1024, 'large'));
+
+    await t.test(
+      'changes arrive once in the streams of both, by messages between them, also those of other programs',
+      async (test) => {
+        await until('the folder is watched', async () =>
+          (await send(port, '/-/changes?since=oldest')).body.includes('"type":"resync"'),
+        );
+        const streams = await openStreams(test, holdall, 4);
+        await writeFile(join(root, 'theirs'), 'text');
+        await until('all streams have the change', () =>
+          streams.every(({ text }) => text.includes('"type":"file.written","path":"theirs"')),
+        );
+        for (let round = 0; round < 4; round++) {
+          await upload(port, `ours ${round}`, 'text');
+          await until('all streams have the change', () =>
+            streams.every(({ text }) => text.includes(`"ours ${round}"`)),
+          );
+        }
+        await writeFile(join(root, 'last'), 'text');
+        await until('all streams have the last change', () =>
+          streams.every(({ text }) => text.includes('"path":"last"')),
+        );
+        for (const { text } of streams) {
+          for (const path of ['theirs', 'ours 0', 'ours 3'])
+            assert.equal(text.split(`"path":"${path}"`).length, 2, path);
+        }
+      },
+    );
 
     await t.test('a URL that one worker signed is valid for the other worker', async () => {
       const { headers } = await send(port, '/file/large');
@@ -103,7 +133,7 @@ describe('Two workers', { skip }, () => {
     });
   });
 
-  it('count requests and wrong passwords together, also after one worker was killed', async (t) => {
+  it('count requests and wrong passwords together, and close their connections when they are killed', async (t) => {
     const accessFile = join(await temporaryFolder(t), 'access.json');
     const people = { ann: { password: hashForTest('right') } };
     const grants = [{ folder: '/', to: 'everyone', rights: ['read'] }];
@@ -116,57 +146,78 @@ describe('Two workers', { skip }, () => {
       RATE_LIMIT: '25',
     };
     const holdall = await startHoldall(t, { settings });
-    const workers = await until('both workers serve', async () => {
-      await send(holdall.port, '/-/health/live');
-      const serving = holdall.serving();
-      return serving.length === 2 && haveResponded(holdall.log, serving) ? serving : undefined;
-    });
-    const from = (address: string) => ({ host: 'localhost', 'x-forwarded-for': address });
-    const guess = (password: string) =>
-      postJson(holdall.port, '/-/session', { name: 'ann', password }, from('192.0.2.1'));
-    const statusesOf = async (sent: readonly Promise<{ status: number }>[]) =>
-      Object.entries(Object.groupBy(await Promise.all(sent), ({ status }) => String(status))).map(
-        ([status, responses = []]) => [Number(status), responses.length],
-      );
-
-    const guesses = Array.from({ length: 16 }, (_, index) => guess(`wrong ${index}`));
-    assert.deepEqual(await statusesOf(guesses), [
-      [401, 10],
-      [429, 6],
-    ]);
-    const requests = Array.from({ length: 40 }, () => send(holdall.port, '/', { headers: from('192.0.2.2') }));
-    assert.deepEqual(await statusesOf(requests), [
-      [200, 25],
-      [429, 15],
-    ]);
-
-    const [killed = Number.NaN] = workers;
-    process.kill(killed, 'SIGKILL');
-    await until(
-      'another worker has started',
-      () => holdall.serving().length === 2 && !holdall.serving().includes(killed),
-    );
-    assert.deepEqual(await statusesOf([guess('right'), guess('right'), guess('right')]), [[429, 3]]);
-  });
-
-  it('close their connections when they are killed; the service ends with 78 when the signing key is damaged then', async (t) => {
-    const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
     const { port } = holdall;
-    await untilAllServe(holdall);
-    const streams = await Promise.all(
-      Array.from({ length: 4 }, () => begin(port, '/-/changes', { headers: EVENTS, agent: new Agent() }).response),
-    );
-    for (const { headers } of streams) assert.equal(headers['content-type'], 'text/event-stream');
-    // The service does not end the responses.
-    const aborted = streams.map((stream) => assert.rejects(once(stream.resume(), 'end'), { code: 'ECONNRESET' }));
-    await writeFile(join(holdall.root, '.holdall/signing-key'), 'damaged');
-    for (const worker of holdall.serving()) process.kill(worker, 'SIGKILL');
-    await within('all connections are closed', Promise.all(aborted));
-    assert.equal((await holdall.ended).code, 78);
-    assert.match(
-      holdall.printed(),
-      /does not contain a key of 32 bytes\. Delete it, and Holdall creates a new key\.\s/,
-    );
-    assert.ok(holdall.log.some(({ msg }) => msg === 'Workers fail at their start; the service ends'));
+    /** As `untilAllServe`, by requests that are not counted. */
+    const untilBothLive = () =>
+      until('both workers serve', async () => {
+        await send(port, '/-/health/live');
+        const serving = holdall.serving();
+        return serving.length === 2 && haveResponded(holdall.log, serving) ? serving : undefined;
+      });
+    const [killed = Number.NaN] = await untilBothLive();
+    const from = (address: string) => ({ host: 'localhost', 'x-forwarded-for': address });
+
+    await t.test('they count together, also after one of them was killed', async () => {
+      const guess = (password: string) => postJson(port, '/-/session', { name: 'ann', password }, from('192.0.2.1'));
+      const statusesOf = async (sent: readonly Promise<{ status: number }>[]) =>
+        Object.entries(Object.groupBy(await Promise.all(sent), ({ status }) => String(status))).map(
+          ([status, responses = []]) => [Number(status), responses.length],
+        );
+      const guesses = Array.from({ length: 16 }, (_, index) => guess(`wrong ${index}`));
+      assert.deepEqual(await statusesOf(guesses), [
+        [401, 10],
+        [429, 6],
+      ]);
+      const requests = Array.from({ length: 40 }, () => send(port, '/', { headers: from('192.0.2.2') }));
+      assert.deepEqual(await statusesOf(requests), [
+        [200, 25],
+        [429, 15],
+      ]);
+
+      process.kill(killed, 'SIGKILL');
+      await until(
+        'another worker has started',
+        () => holdall.serving().length === 2 && !holdall.serving().includes(killed),
+      );
+      assert.deepEqual(await statusesOf([guess('right'), guess('right'), guess('right')]), [[429, 3]]);
+    });
+
+    await t.test('the service ends with 78 when the signing key is damaged when they are killed', async () => {
+      await untilBothLive();
+      const headers = { ...EVENTS, ...from('192.0.2.3') };
+      const streams = await Promise.all(
+        Array.from({ length: 4 }, () => begin(port, '/-/changes', { headers, agent: new Agent() }).response),
+      );
+      for (const stream of streams) assert.equal(stream.headers['content-type'], 'text/event-stream');
+      // The service does not end the responses.
+      const aborted = streams.map((stream) => assert.rejects(once(stream.resume(), 'end'), { code: 'ECONNRESET' }));
+      await writeFile(join(holdall.root, '.holdall/signing-key'), 'damaged');
+      for (const worker of holdall.serving()) process.kill(worker, 'SIGKILL');
+      await within('all connections are closed', Promise.all(aborted));
+      assert.equal((await holdall.ended).code, 78);
+      assert.match(
+        holdall.printed(),
+        /does not contain a key of 32 bytes\. Delete it, and Holdall creates a new key\.\s/,
+      );
+      assert.ok(holdall.log.some(({ msg }) => msg === 'Workers fail at their start; the service ends'));
+    });
   });
 });
+
+/** Opens streams of changes. Consecutive connections are distributed to all workers in turn. */
+async function openStreams(t: TestContext, { port }: Holdall, count: number): Promise<readonly { text: string }[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const request = get({ port, path: '/-/changes', headers: { accept: 'text/event-stream' }, agent: false });
+      atEnd(t, () => request.destroy());
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+      request.on('response', resolve).on('error', reject);
+      const response = await promise;
+      const stream = { text: '' };
+      response.setEncoding('utf8').on('data', (text: string) => (stream.text += text));
+      response.on('error', () => {});
+      await until('the stream has begun', () => stream.text.includes('id:'));
+      return stream;
+    }),
+  );
+}
