@@ -4,28 +4,13 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/credentials.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import { documentedApache, documentedCaddy, startProxy } from '../../testing/servers/documented-proxies.ts';
+import { documentedCaddy, startProxy } from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';
 import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
-export const needs: readonly Need[] = ['apache2', 'caddy', 'nginx'];
-
-/** The checks of requests through a proxy that passes on everything. */
-const PASSING = [
-  'url-names',
-  'url-upload',
-  'url-body-size',
-  'url-parts',
-  'url-progress',
-  'url-methods',
-  'url-dav-methods',
-  'url-dav-destination',
-  'url-dav-headers',
-  'url-dav-chunked',
-  'url-dav-body-size',
-];
+export const needs: readonly Need[] = ['caddy', 'nginx'];
 
 const upstream = ({ port }: ServiceInProcess) => `http://127.0.0.1:${port}`;
 
@@ -64,25 +49,7 @@ async function startGuarded(t: TestContext, settings: Readonly<Record<string, st
   return { service: await startInProcess(t, { settings: all }), settings: all, token };
 }
 
-// tests/deploy sends uploads and requests of WebDAV clients through the other documented proxies, which pass on everything.
-it('holdall doctor reports no problem behind Apache, whose buffering it can not try', async (t) => {
-  const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
-  const service = await startInProcess(t, { settings });
-  const port = await startProxy(t, await documentedApache(t, service.port));
-  const {
-    of,
-    printed,
-    with: having,
-  } = await diagnose({ ...settings, DISK_ROOT: service.root }, '--url', `http://127.0.0.1:${port}`);
-  assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
-  for (const check of PASSING) {
-    assert.equal(of(check).status, 'ok', check);
-  }
-  // Apache reads no response before the end of an upload, although it forwards the request as it arrives.
-  assert.equal(of('url-upload-buffering').status, 'not tried');
-  await noTrace(service);
-});
-
+// Behind Apache: tests/long/doctor-apache.test.ts.
 describe('holdall doctor behind nginx', () => {
   it('reports the effects of nginx defaults on uploads and paths, and settings of another storage', async (t) => {
     const service = await startInProcess(t);

@@ -1,10 +1,8 @@
-import { github, githubPath } from '../contract/backend.ts';
+import { github } from '../contract/backend.ts';
 import type { Need } from '../runner/needs.ts';
-import { testUndoChains } from './chains.ts';
 import { testUndo } from './suite.ts';
 
 export const needs: readonly Need[] = ['git'];
 
+// Chains of changes: tests/long/undo-chains-s3.test.ts.
 testUndo(github, { onlyRepresentative: true });
-// It moves and copies over the same content.
-testUndoChains(githubPath, [10]);
