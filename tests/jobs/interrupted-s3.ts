@@ -10,8 +10,8 @@ import { errorResponse, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { type Fault, testInterruptedJobs } from './interrupted.ts';
 
-/** Tests jobs on a bucket that are interrupted at their steps: one of so many. */
-export function testInterruptedOnBucket(oneOf: number): void {
+/** Tests jobs on a bucket that are interrupted at their steps: one of so many, in all scenarios or those with these names. */
+export function testInterruptedOnBucket(oneOf: number, scenarios?: readonly string[]): void {
   let bucket: TestBucket;
   before(async () => {
     bucket = await createBucket();
@@ -21,6 +21,7 @@ export function testInterruptedOnBucket(oneOf: number): void {
   testInterruptedJobs('s3', {
     interruptions: ['killed', 'outage', 'suspended'],
     concurrency: CONCURRENT_TESTS,
+    scenarios,
     oneOf,
     takesNewContent: false,
     async create() {

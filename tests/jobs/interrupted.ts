@@ -81,6 +81,8 @@ export interface InterruptedOptions {
   readonly interruptions: readonly Interruption[];
   /** Kinds of jobs at a time, and jobs of each. */
   readonly concurrency: number;
+  /** The names of the scenarios. Default: all. */
+  readonly scenarios?: readonly string[] | undefined;
   /** Tests only each case whose number is a multiple of this. 1 tests all. */
   readonly oneOf: number;
   /** Whether a job that has changed nothing yet takes along what clients store in its folder. */
@@ -98,10 +100,11 @@ interface Case {
 /** Tests jobs that are interrupted at each of their steps. */
 export function testInterruptedJobs(
   name: string,
-  { create, interruptions, concurrency, oneOf, takesNewContent }: InterruptedOptions,
+  { create, interruptions, scenarios, concurrency, oneOf, takesNewContent }: InterruptedOptions,
 ): void {
   describe(`A job that is interrupted at any step: ${name}`, { concurrency }, () => {
     for (const scenario of SCENARIOS) {
+      if (scenarios && !scenarios.includes(scenario.name)) continue;
       it(`${scenario.name} completely, and nothing of another client`, async () => {
         await using changes = await openChanges();
         const { steps, state } = await countSteps(scenario, { create, changes });

@@ -1,14 +1,15 @@
+// Only it reads the change log of two replicas behind nginx while they restart under load: tests/changes has several processes.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import { describeContent, type ReplayedEntry, ReplayedFiles, sortEntries } from '../changes/replayed-files.ts';
 import { send, upload } from '../http/client.ts';
+import { ChangeFollower, type FeedChange } from '../replicas/change-follower.ts';
+import { STOPPED_UNTOLD } from '../replicas/faults.ts';
+import { PORT } from '../replicas/replicas.ts';
+import { openDatabaseStage } from '../replicas/shared-stages.ts';
+import { causeFault, settle, startTrialLoad, untilServed } from '../replicas/trial.ts';
 import type { Need } from '../runner/needs.ts';
-import { ChangeFollower, type FeedChange } from './change-follower.ts';
-import { STOPPED_UNTOLD } from './faults.ts';
-import { PORT } from './replicas.ts';
-import { openDatabaseStage } from './shared-stages.ts';
-import { causeFault, settle, startTrialLoad, untilServed } from './trial.ts';
 
 export const needs: readonly Need[] = ['nginx', 'postgres'];
 
