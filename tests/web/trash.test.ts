@@ -6,22 +6,18 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
-  boxOf,
   button,
   focusedName,
-  longPress,
   messages,
   row,
   toolbar,
   waitForElementFocus,
   waitForFocus,
   waitForMessage,
-  waitForNoOverflow,
   waitForTitle,
 } from './elements.ts';
 import { refuse } from './intercept.ts';
-import { textOf } from './models/languages.ts';
-import { openSite, PARTS_AND_TRASH, PHONE } from './open-site.ts';
+import { openSite, PARTS_AND_TRASH } from './open-site.ts';
 import type { Site } from './site.ts';
 import { testFile, uploadFiles } from './uploading.ts';
 
@@ -33,7 +29,6 @@ const FILES = {
   'Work/plan.txt': 'plan',
   'notes.txt': 'notes',
 };
-const ARABIC = await textOf('ar');
 
 /** The row of an item in the trash. */
 const trashed = (page: Page, name: string): Locator =>
@@ -176,40 +171,6 @@ describe('A folder deleted by mistake', () => {
     await press('Alt+Enter');
     await page.getByText('ETag').waitFor();
     assert.equal(await page.locator('.versions').count(), 0);
-  });
-
-  it('comes back on a phone, in a language from right to left', async (t) => {
-    const { page, site } = await openSite(t, {
-      files: FILES,
-      settings: PARTS_AND_TRASH,
-      visit: { ...PHONE, language: 'ar' },
-    });
-    await longPress(page, 'Holidays/');
-    const moveToTrash = button(toolbar(page), ARABIC.actions.moveToTrash);
-    await moveToTrash.waitFor();
-    // Otherwise it looks like "Move to…", which is beside it.
-    const cut = toolbar(page)
-      .locator('.tool span')
-      .evaluateAll((labels) =>
-        labels.filter((label) => label.scrollWidth > label.clientWidth).map((label) => label.textContent),
-      );
-    assert.deepEqual(await cut, []);
-    await moveToTrash.tap();
-    await waitForDeleted(site, 'Holidays/');
-    await button(page.getByRole('region', { name: ARABIC.messages.label }), ARABIC.controls.dismiss)
-      .first()
-      .tap();
-    await button(toolbar(page), ARABIC.controls.more).tap();
-    await page.getByRole('menuitem', { name: ARABIC.actions.trash }).tap();
-    const item = trashed(page, 'Holidays');
-    await item.waitFor();
-    const [name, more] = await Promise.all([boxOf(item.locator('.entry-name')), boxOf(item.locator('[data-more]'))]);
-    assert.ok(name.x > more.x, 'The menu is at the left.');
-    await waitForNoOverflow(page);
-    await item.tap();
-    await button(toolbar(page), ARABIC.trash.restore).tap();
-    await waitForRestored(site);
-    await page.getByText(ARABIC.trash.showInFolder).waitFor();
   });
 });
 

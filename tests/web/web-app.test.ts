@@ -12,24 +12,17 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { button, messages, row, waitForMessage } from './elements.ts';
-import { PARTS_AND_TRASH, PHONE } from './open-site.ts';
+import { button, row, waitForMessage } from './elements.ts';
+import { PARTS_AND_TRASH } from './open-site.ts';
 import { photo } from './samples.ts';
+import { share, WITH_WORKER, waitForWorker } from './sharing.ts';
 import { ACCESS, ANN, fillSignInForm, signInHeading, signOut, UNAUTHORIZED } from './signing-in.ts';
 import { startSite } from './site.ts';
-import { countRemembered, storedText, testFile, trayShows } from './uploading.ts';
+import { storedText, testFile, trayShows } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 const FILES = { 'one.txt': '1', 'Docs/old.txt': 'old', 'Photos/cat.txt': 'meow' };
-const WITH_WORKER = { ...PHONE, hasServiceWorker: true } as const;
-
-/** Waits until the page has a service worker that can respond to navigations. */
-async function waitForWorker(page: Page): Promise<void> {
-  await until('the service worker is active', () =>
-    page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
-  );
-}
 
 /** Returns the names of all caches. */
 const cacheNames = (page: Page): Promise<string[]> => page.evaluate(async () => (await caches.keys()).toSorted());
@@ -215,29 +208,13 @@ async function assertColoursBeforeStart(page: Page): Promise<void> {
   }
 }
 
-/** Shares as another app does: the browser sends a form by a navigation. */
-async function share(page: Page, { root, from = 'about:blank', files = [], fields = {} }: ShareOptions): Promise<void> {
-  await page.goto(from);
-  await page.setContent(
-    `<form method="post" enctype="multipart/form-data" action="${root}-/share"><input type="file" name="files" multiple></form>`,
-  );
-  await page.setInputFiles('input[type=file]', [...files]);
-  await page.evaluate((texts) => {
-    const form = document.querySelector('form');
-    for (const [name, value] of Object.entries(texts)) {
-      form?.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
-    }
-    form?.submit();
-  }, fields);
-}
-
 /** Returns the number of shares in the browser. Their database can be empty: a page that reads it creates it. */
 function countShares(page: Page): Promise<number> {
   return page.evaluate(async () => {
-    const resultOf = <Result>(request: IDBRequest<Result>) =>
+    const resultOf = <Result>(pending: IDBRequest<Result>) =>
       new Promise<Result>((resolve, reject) => {
-        request.addEventListener('success', () => resolve(request.result));
-        request.addEventListener('error', () => reject(request.error ?? new Error('The request failed.')));
+        pending.addEventListener('success', () => resolve(pending.result));
+        pending.addEventListener('error', () => reject(pending.error ?? new Error('The request failed.')));
       });
     const databases = (await indexedDB.databases()).filter(({ name }) => name?.startsWith('holdall-shares'));
     const counts = databases.map(async ({ name = '' }) => {
@@ -247,14 +224,6 @@ function countShares(page: Page): Promise<number> {
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   });
-}
-
-interface ShareOptions {
-  readonly root: string;
-  /** The URL of the page that sends the form. */
-  readonly from?: string;
-  readonly files?: readonly ReturnType<typeof testFile>[];
-  readonly fields?: Readonly<Record<string, string>>;
 }
 
 it('What another app shares is uploaded to the chosen folder, and deleted when the user signs out', async (t) => {
@@ -294,46 +263,9 @@ it('What another app shares is uploaded to the chosen folder, and deleted when t
   await waitForMessage(page, 'Couldn’t receive the shared files.');
   assert.equal(await page.getByRole('dialog').count(), 0);
 
-  // Text becomes a file. It is gone once it was saved or discarded, except after Undo.
-  await share(page, { root, fields: { title: 'A: good/read', text: 'Read this', url: 'https://example.org/' } });
-  const text = page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ });
-  await text.waitFor();
-  const url = page.url();
-  await button(text, 'Cancel').click();
-  await becomes(() => page.url(), root);
-  await waitForMessage(page, /Discarded .*A good read\.txt/);
-  await button(messages(page), 'Undo').click();
-  await text.waitFor();
-  assert.equal(page.url(), url);
-  await button(text, 'Save here').click();
-  await row(page, 'A good read.txt').waitFor();
-  await until('the text is stored', () => site.exists('A good read.txt'));
-  assert.equal(await storedText(site, 'A good read.txt'), 'Read this\nhttps://example.org/\n');
-  assert.equal(page.url(), root);
-
-  // The page ends before the upload does.
-  await share(page, { root, files: [testFile('secret.txt', 'of Ann')] });
-  const secret = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
-  await secret.getByRole('option', { name: 'Docs' }).click();
-  await page.route('**/upload', () => {});
-  await button(secret, 'Save here').click();
-  await row(page, 'Docs/old.txt').waitFor();
-  await until('the upload is remembered', async () => (await countRemembered(page)) === 1);
-  await page.goto(`${root}?shared=too-many`);
-  await page.unrouteAll();
-  await waitForMessage(page, 'Too many shared files are waiting to be saved.');
-  await page.goto(root);
-  await waitForMessage(page, '1 unfinished upload');
-  await waitForMessage(page, 'secret.txt');
-  await button(messages(page), 'Retry').click();
-  await secret.getByRole('navigation').getByText('Docs').waitFor();
-  await button(secret, 'Save here').click();
-  await row(page, 'Docs/secret.txt').waitFor();
-  assert.equal(await storedText(site, 'Docs/secret.txt'), 'of Ann');
-
   // Signing out deletes what is not saved.
   await share(page, { root, files: [testFile('secret.txt', 'x')] });
-  await secret.waitFor();
+  await page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ }).waitFor();
   assert.notEqual(await countShares(page), 0);
   await page.goto(root);
   await signOut(page);

@@ -1,12 +1,14 @@
+// Names in every list at three widths. Columns and the shortening of names are proven in tests/web/models; only this file finds
+// a name whose start a layout hides. It measures each text of eleven views at each width.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { openPage } from './browser.ts';
-import { row, waitForTitle } from './elements.ts';
-import { DESKTOP } from './open-site.ts';
-import { type Site, startSite } from './site.ts';
-import { openFileChooser, testFile, trayShows } from './uploading.ts';
+import { openPage } from '../web/browser.ts';
+import { row, waitForTitle } from '../web/elements.ts';
+import { DESKTOP } from '../web/open-site.ts';
+import { type Site, startSite } from '../web/site.ts';
+import { openFileChooser, testFile, trayShows } from '../web/uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
