@@ -3,18 +3,27 @@ import { mock } from 'node:test';
 import { createMetricsCollector, serveMetricsToWorkers } from '../../src/server/worker-metrics.ts';
 
 /*
- * A primary process with one worker, which collects metrics once without reporting that it is ready. Prints the result as
- * JSON. Its timers don't run. With the argument `silent`, the primary does not respond, and the time passes.
+ * A primary process with one worker, which collects metrics twice without reporting that it is ready: first from a primary that
+ * does not respond, while the time passes, and then from one that does. Prints the results as JSON. Its timers don't run.
  */
-const isSilent = process.argv[2] === 'silent';
 mock.timers.enable({ apis: ['setTimeout'] });
 if (cluster.isPrimary) {
-  if (!isSilent) serveMetricsToWorkers(() => 2);
-  cluster.fork();
+  const worker = cluster.fork();
+  // Any message that metrics don't use.
+  worker.on('message', (message: unknown) => {
+    if (message !== 'served?') return;
+    serveMetricsToWorkers(() => 2);
+    worker.send('served');
+  });
 } else {
   const collect = createMetricsCollector(async () => [{ name: 'one' }]);
   const collecting = collect();
-  if (isSilent) mock.timers.tick(3000);
-  process.stdout.write(JSON.stringify(await collecting));
+  mock.timers.tick(3000);
+  const alone = await collecting;
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  process.on('message', (message: unknown) => message === 'served' && resolve(message));
+  process.send?.('served?');
+  await promise;
+  process.stdout.write(JSON.stringify({ alone, served: await collect() }));
   process.disconnect?.();
 }
