@@ -1,46 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { it } from 'node:test';
-import { atEnd, isError, startHoldall } from '../../testing/holdall.ts';
+import { atEnd, isError } from '../../testing/holdall.ts';
 import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
-import { untilAllServe } from './serving.ts';
 
-it('two workers at MAX_CONNECTIONS close new connections, and accept connections again after some close', async (t) => {
-  const holdall = await startHoldall(t, { settings: { WORKERS: '2', MAX_CONNECTIONS: '2' } });
-  await untilAllServe(holdall);
-  const held = new Set<Socket>();
-  let closed = 0;
-  for (let count = 0; count < 12; count++) {
-    const socket = connect(holdall.port, '127.0.0.1');
-    atEnd(t, () => socket.destroy());
-    held.add(socket);
-    socket.on('error', () => {});
-    socket.once('close', () => {
-      held.delete(socket);
-      closed++;
-    });
-    socket.resume();
-  }
-  await until('the connections above the limit are closed', () => closed >= 8);
-  assert.ok(held.size > 0 && held.size <= 4, `${held.size} are held.`);
-  await until('the limit is logged', () =>
-    holdall.log.some(({ msg, connections }) => String(msg).includes('MAX_CONNECTIONS') && connections === 2),
-  );
-  for (const socket of held) socket.destroy();
-  await until('requests are served', () =>
-    send(holdall.port, '/-/health/live').then(
-      ({ status }) => status === 200,
-      () => false,
-    ),
-  );
-});
-
+// Two workers at the limit: environment-file.test.ts.
 it('a client can open a quarter of the connections, rounded up; with TRUST_PROXY a proxy can open all', {
   skip: process.platform === 'linux' ? false : 'other addresses of this machine than 127.0.0.1 are of Linux',
 }, async (t) => {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readEnvironmentFile } from '../../src/config/config.ts';
-import { type Owner, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type Owner, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { send } from '../http/client.ts';
+import { untilAllServe } from './serving.ts';
 
 /** A command that starts Node.js in a folder. */
 const inFolder = (folder: string): [string, ...string[]] => ['env', '-C', folder, process.execPath];
@@ -22,7 +25,7 @@ async function plantEnvironment(folder: string, lines: readonly string[] = []): 
 describe('The .env file', () => {
   it('configures Holdall and its workers and sets no other variables', async (t) => {
     const folder = await temporaryFolder(t);
-    await plantEnvironment(folder, ['READ_ONLY=true', 'PATH=/nowhere', 'LD_PRELOAD=/nowhere']);
+    await plantEnvironment(folder, ['READ_ONLY=true', 'MAX_CONNECTIONS=2', 'PATH=/nowhere', 'LD_PRELOAD=/nowhere']);
     const holdall = await startHoldall(t, { command: inFolder(folder), settings: { WORKERS: '2', HOLDALL_PROT: '1' } });
     assert.equal(
       holdall.printed().match(/^holdall: Unknown environment variable HOLDALL_PROT\. Did you mean /gm)?.length,
@@ -30,9 +33,40 @@ describe('The .env file', () => {
     );
     // Once: the workers don't read the file.
     assert.equal(holdall.printed().match(/^holdall: Ignoring LD_PRELOAD, NODE_OPTIONS, PATH in \.env, /gm)?.length, 1);
-    const { status } = await send(holdall.port, '/delete/x', { method: 'DELETE' });
-    assert.equal(status, 403);
+    assert.equal((await send(holdall.port, '/delete/x', { method: 'DELETE' })).status, 403);
     assert.equal(existsSync(join(folder, 'ran')), false);
+
+    await t.test(
+      'two workers at its MAX_CONNECTIONS close new connections, and accept connections again after some close',
+      async (test) => {
+        await untilAllServe(holdall);
+        const held = new Set<Socket>();
+        let closed = 0;
+        for (let count = 0; count < 12; count++) {
+          const socket = connect(holdall.port, '127.0.0.1');
+          atEnd(test, () => socket.destroy());
+          held.add(socket);
+          socket.on('error', () => {});
+          socket.once('close', () => {
+            held.delete(socket);
+            closed++;
+          });
+          socket.resume();
+        }
+        await until('the connections above the limit are closed', () => closed >= 8);
+        assert.ok(held.size > 0 && held.size <= 4, `${held.size} are held.`);
+        await until('the limit is logged', () =>
+          holdall.log.some(({ msg, connections }) => String(msg).includes('MAX_CONNECTIONS') && connections === 2),
+        );
+        for (const socket of held) socket.destroy();
+        await until('requests are served', () =>
+          send(holdall.port, '/-/health/live').then(
+            ({ status }) => status === 200,
+            () => false,
+          ),
+        );
+      },
+    );
   });
 
   it('prevents the start when it is in the served folder, for any spelling of the paths and any content', async (t) => {
