@@ -9,8 +9,8 @@ import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts'
 import { temporaryFilesOf } from '../process/temporary-files.ts';
 import { isComplete, plantTree, treeOf } from './trees.ts';
 
-const TREE = treeOf(200);
-const LARGER_TREE = treeOf(300);
+const TREE = treeOf(120);
+const LARGER_TREE = treeOf(160);
 
 const MOVE = { source: 'from/', destination: 'new/to/', is_folder: true };
 const REPLACEMENT = { source: 'replacing', destination: 'replaced', is_folder: true, overwrite: true };
