@@ -12,12 +12,11 @@ function cheapHash(password: string, { N = 1024, r = 1, p = 1 } = {}): string {
 }
 
 describe('The hash of a password', () => {
-  it('has a random salt and matches only its password', async () => {
+  it('has a random salt and matches its password', async () => {
     const [one, other] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
     assert.match(one, /^scrypt:N=32768,r=8,p=3:[\w-]{22}:[\w-]{43}$/);
     assert.notEqual(one.split(':')[2], other.split(':')[2]);
     assert.ok(await verifyPassword('correct horse', one));
-    assert.ok(!(await verifyPassword('correct horse ', one)));
   });
 
   it('is standard scrypt output that other programs can create', async () => {
@@ -34,6 +33,7 @@ describe('The hash of a password', () => {
     ['another case', 'Secret'],
     ['a beginning of it', 'secre'],
     ['more than it', 'secret\0'],
+    ['a space after it', 'secret '],
     ['nothing', ''],
     ['more than the longest password', 'x'.repeat(MAX_PASSWORD_BYTES + 1)],
     ['ten million characters', 'x'.repeat(10_000_000)],

@@ -6,13 +6,13 @@ import { tries } from '../seeds.ts';
 import { applyEffect, type Tree } from './acknowledged.ts';
 import { assertCommonHeaders, assertEnvelope } from './document.ts';
 import { almostValidForm, chunked, FILE, type Form, headOf, PREFIX, validForm } from './forms.ts';
-import { startInMemory, startOnDisk, type Target } from './target.ts';
+import { shareOnDisk, startInMemory, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 
 const INITIAL: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
 
-test('rejects a request truncated at any position and stores nothing', async (t) => {
-  const target = await startOnDisk(t);
+test('rejects a request truncated at any position and stores nothing', async () => {
+  const target = await shareOnDisk();
   await target.restore(INITIAL);
   const body = `--b\r\n${FILE}\r\n\r\nnew\r\n--b\r\n${PREFIX}\r\n\r\nf\r\n--b--\r\n`;
   const form = { parameters: '; boundary=b', body };
@@ -51,7 +51,7 @@ test('rejects a request truncated at any position and stores nothing', async (t)
 });
 
 test('stores the exact bytes of any valid form', async (t) => {
-  const target = await startOnDisk(t);
+  const target = await shareOnDisk();
   const size = fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined });
   await fc.assert(
     fc.asyncProperty(validForm, size, async (form, chunk) => {

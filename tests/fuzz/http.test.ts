@@ -6,7 +6,7 @@ import { tries } from '../seeds.ts';
 import type { Tree } from './acknowledged.ts';
 import { assertCommonHeaders, assertEnvelope } from './document.ts';
 import { mutated } from './mutations.ts';
-import { startOnDisk, type Target } from './target.ts';
+import { shareOnDisk, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 
 const INITIAL: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
@@ -61,7 +61,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
 };
 
 test('rejects an ambiguous request, closes the connection and processes no second request', async (t) => {
-  const target = await startOnDisk(t);
+  const target = await shareOnDisk();
   await target.restore(INITIAL);
   for (const framing of ['Transfer-Encoding: chunked', 'Content-Length: 5']) {
     const two = await exchange(target.port, withHiddenRequest(framing), { responses: 2 });
@@ -122,7 +122,7 @@ const ending = fc.constantFrom(
 );
 
 test('returns pipelined responses in order, also when a later request closes the connection', async (t) => {
-  const target = await startOnDisk(t);
+  const target = await shareOnDisk();
   await fc.assert(
     fc.asyncProperty(fc.array(chunk, { maxLength: 5 }), ending, async (chunks, end) => {
       await target.restore(INITIAL);

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { walk } from '../../src/files/fallbacks.ts';
 import { parseFolder } from '../../src/model/path.ts';
+import { type Owner, ownerOfSuite } from '../../testing/at-end.ts';
 import { atEnd, isError, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
@@ -33,9 +34,17 @@ export interface TargetOptions {
   readonly hasShortTimeouts?: boolean;
 }
 
+const owner = ownerOfSuite();
+let shared: Promise<Target> | undefined;
+
+/** Returns the service without settings that the tests of this process use one after the other. */
+export function shareOnDisk(): Promise<Target> {
+  return (shared ??= startOnDisk(owner));
+}
+
 /** Starts the built service on a folder of a disk. */
 export async function startOnDisk(
-  t: TestContext,
+  t: Owner,
   { settings, headers = {}, hasShortTimeouts = false }: TargetOptions = {},
 ): Promise<Target> {
   const timeoutMs: Record<string, string> = hasShortTimeouts ? { HEADERS_TIMEOUT: '1', IDLE_TIMEOUT: '1' } : {};
