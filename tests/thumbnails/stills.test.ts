@@ -103,7 +103,8 @@ test('draws short videos and other containers', async (t) => {
   const thumbnails = thumbnailsOf(t, gallery, STILLS);
   const short = put(gallery, 'short.mp4', await video('short.mp4', [], 0.3));
   await assertThumbnail(await thumbnails.get(short), [160, 160, RED]);
-  const film = put(gallery, 'film.webm', await video('film.webm', ['-c:v', 'libvpx']), 'application/octet-stream');
+  const webm = await video('film.webm', ['-c:v', 'libvpx', '-cpu-used', '8', '-deadline', 'realtime']);
+  const film = put(gallery, 'film.webm', webm, 'application/octet-stream');
   await assertThumbnail(await thumbnails.get(film), [160, 160, RED]);
 });
 
