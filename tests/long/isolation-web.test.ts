@@ -71,7 +71,12 @@ describe('Two tests of the same file', () => {
   it('start with an empty browser', async (t) => {
     const { url, place } = await startSite(t, site);
     await place({ 'left.txt': 'left', 'left/left.txt': 'left' });
-    const page = await openPage(t, { ...visit, url, expectedErrors: [/404.*left-behind/] });
+    const page = await openPage(t, { ...visit, url: `${url}-/session`, expectedErrors: [/404.*left-behind/] });
+    // A stream that lasts as long as the page would keep the network from being idle.
+    await page.route('**/-/changes?*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: 'id: 1\n\n' }),
+    );
+    await page.goto(url);
     assert.deepEqual(await storageOf(page), clean);
     await fillStorage(page);
     const context = page.context();
