@@ -8,8 +8,9 @@ import { assertAccessibleInBothSchemes } from '../web/axe.ts';
 import { button, choose, contents, enterFolder, row, waitForTitle } from '../web/elements.ts';
 import { EXCEL, WORD } from '../web/office-samples.ts';
 import { openSite, PHONE } from '../web/open-site.ts';
-import { CSV, HOSTILE_MARKDOWN, JSON_TEXT, photo } from '../web/samples.ts';
+import { CSV, HOSTILE_MARKDOWN, JSON_TEXT, photo, SOURCE_CODE } from '../web/samples.ts';
 import type { Site } from '../web/site.ts';
+import { testFile, uploadFiles } from '../web/uploading.ts';
 import { video } from '../web/video.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -17,6 +18,7 @@ export const needs: readonly Need[] = ['browser'];
 test('Previews, views and dialogs are accessible in both color schemes', async (t) => {
   const files = {
     'Texts/a.json': JSON_TEXT,
+    'Texts/a.ts': SOURCE_CODE,
     'Texts/b.csv': CSV,
     'Texts/c.docx': WORD,
     'Texts/d.xlsx': EXCEL,
@@ -46,6 +48,20 @@ test('Previews, views and dialogs are accessible in both color schemes', async (
   await row(page, 'one.txt').click();
   await row(page, 'two.txt').click({ modifiers: ['Shift'] });
   await check('chosen columns and a selection');
+  await page.keyboard.press('F2');
+  await page.getByRole('dialog', { name: 'Rename 2 items' }).waitFor();
+  await check('the dialog for several names');
+  await leave(page);
+  await page.keyboard.press('Alt+n');
+  await page.getByRole('dialog', { name: 'New folder' }).getByRole('textbox').waitFor();
+  await check('the dialog for a new folder');
+  await leave(page);
+  // Ends the selection, so that the toolbar is that of the folder.
+  await page.keyboard.press('Escape');
+  await uploadFiles(page, [testFile('one.txt', 'mine')]);
+  await page.getByRole('dialog').getByRole('button', { name: 'Keep both' }).waitFor();
+  await check('the question about a name conflict');
+  await leave(page);
   await page.keyboard.press('ControlOrMeta+k');
   await page.getByRole('combobox').fill('o');
   await page.locator('.palette li').nth(1).waitFor();
@@ -72,6 +88,9 @@ test('Previews, views and dialogs are accessible in both color schemes', async (
   await contents(page).getByText('"Holdall"').waitFor();
   await check('JSON');
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
+  await next();
+  await page.locator('.hljs-keyword').first().waitFor();
+  await check('code');
   await next();
   await page.getByRole('columnheader', { name: 'price' }).waitFor();
   await check('a table');
@@ -136,6 +155,11 @@ test('A phone is accessible in both color schemes', async (t) => {
   await check('the drawer');
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await button(page, 'Settings').tap();
+  await page.getByRole('menu').waitFor();
+  await check('an open menu');
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
   await row(page, 'one.txt').tap();
   await page.getByRole('dialog', { name: 'one.txt' }).waitFor();
   await button(page, 'Details').tap();

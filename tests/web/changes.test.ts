@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { button, row, selectedText, waitForElementFocus, waitForFocus, waitForMessage } from './elements.ts';
 import { refuse } from './intercept.ts';
@@ -56,7 +55,6 @@ describe('Folders and files', () => {
     const name = creating.getByRole('textbox', { name: 'Name' });
     await name.waitFor();
     await becomes(() => selectedText(name), 'New folder');
-    await assertAccessible(page, t, { state: 'the dialog for a new folder' });
     for (const [typed, problem] of [
       ['', 'Enter a name.'],
       ['photos', 'This name is already taken.'],
@@ -171,7 +169,6 @@ describe('Folders and files', () => {
     await dialog.getByRole('status').getByText('1 name is not possible').waitFor();
     await dialog.getByText('This name is already taken.').waitFor();
     assert.equal(await submit.isDisabled(), true);
-    await assertAccessible(page, t, { state: 'the dialog for several names' });
     await dialog.getByLabel('First number').fill('08');
     await becomes(newNames, ['Trip 08.md', 'Trip 09.md']);
     await submit.click();

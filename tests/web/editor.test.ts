@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessibleInBothSchemes } from './axe.ts';
+import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { enterFolder, row } from './elements.ts';
 import { openSite } from './open-site.ts';
@@ -56,7 +56,7 @@ test('A text is edited, merged with changes of other clients, and saved only as 
     visit: { expectedErrors: [CHANGED, /404/] },
   });
   const editor = await editsText(page);
-  await assertAccessibleInBothSchemes(page, t, { state: 'The editor' });
+  await assertAccessible(page, t, { state: 'The editor' });
   await assertIsolatedStyles(page);
   await replacesAndSaves(page, site, editor);
   await asksBeforeClosing(page, site, editor);

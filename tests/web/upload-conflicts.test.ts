@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
@@ -36,7 +35,6 @@ it('A name conflict shows both files, and is resolved by Replace, Keep both or E
     await becomes(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth > 0), true);
   }
   assert.equal(await question(page).getByRole('checkbox').count(), 0);
-  await assertAccessible(page, t, { state: 'The question about a name conflict' });
   await page.keyboard.press('Escape');
   await trayShows(page, '3 files uploaded');
   await trayShows(page, '1 skipped');
