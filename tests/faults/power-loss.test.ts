@@ -183,6 +183,8 @@ async function rowsOf(owner: Owner, tree: Tree): Promise<Record<string, unknown[
   }
   const database = new DatabaseSync(join(folder, 'holdall.sqlite'));
   atEnd(owner, () => database.close());
+  // Closing it would wait for the disk.
+  database.exec('pragma synchronous = off');
   const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();
   const names = tables.map(({ name }) => String(name)).filter((name) => !UNSYNCED_TABLES.has(name));
   return Object.fromEntries(names.map((name) => [name, database.prepare(`select * from ${name}`).all()]));
