@@ -54,42 +54,29 @@ async function createCheckout(t: TestContext) {
 }
 
 describe('A build', () => {
-  it('is skipped until its sources change, except the package', async (t) => {
-    const { build, write } = await createCheckout(t);
-    assert.equal(await build(), 'page service package');
+  it('is skipped until its sources change, except the package, or its output was removed, edited or added to', async (t) => {
+    const { root, build, write } = await createCheckout(t);
+    const filled = () => readFile(join(root, 'filled'), 'utf8').catch(() => '');
+    assert.equal(await build('service'), 'service');
+    assert.equal(await filled(), '');
+    assert.equal(await build(), 'page package');
     assert.equal(await build(), 'package');
+    assert.equal(await filled(), '1', 'The compiled code is stored once the page is built as well.');
     await write('src/main.ts', 'two');
     assert.equal(await build('page', 'service'), 'service');
+    assert.equal(await filled(), '11', 'The compiled code of each new service is stored.');
     await write('web/src/main.tsx', 'two');
     await write('web/src/new.ts', 'new');
     assert.equal(await build('page', 'service'), 'page');
     await write('package-lock.json', '{}');
     assert.equal(await build('page', 'service'), 'page service');
     assert.equal(await build('page', 'service'), '');
-  });
-
-  it('is repeated when its output was removed, edited or added to', async (t) => {
-    const { root, build, write } = await createCheckout(t);
-    await build('page', 'service');
     await rm(join(root, 'dist'), { recursive: true });
     assert.equal(await build('page', 'service'), 'service');
     await write('web/dist/built.js', 'edited');
     assert.equal(await build('page', 'service'), 'page');
     await write('dist/.vite/added.json', '');
     assert.equal(await build('page', 'service'), 'service');
-  });
-
-  it('stores the compiled code of each new service, once the page is built as well', async (t) => {
-    const { root, build, write } = await createCheckout(t);
-    const filled = () => readFile(join(root, 'filled'), 'utf8').catch(() => '');
-    await build('service');
-    assert.equal(await filled(), '');
-    await build();
-    await build('page', 'service');
-    assert.equal(await filled(), '1');
-    await write('src/main.ts', 'two');
-    await build('service');
-    assert.equal(await filled(), '11');
   });
 
   it('starts with its compiled code', () => {
