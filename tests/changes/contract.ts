@@ -37,8 +37,15 @@ const ignoring = () => ({ onChanges: () => {} });
 
 const pathsOf = (changes: readonly LoggedChange[]) => changes.map(({ path }) => path);
 
-/** The tests that the change log passes on every database engine. `create` returns the location of an empty database for a test. */
-export function testChanges(engineName: string, create: (t: TestContext) => Promise<DatabaseLocation>): void {
+/**
+ * The tests that the change log passes on every database engine. `create` returns the location of an empty database for a test.
+ * `kills`: whether processes are also killed. With PostgreSQL, only `tests/long` does that.
+ */
+export function testChanges(
+  engineName: string,
+  create: (t: TestContext) => Promise<DatabaseLocation>,
+  { kills = true }: { readonly kills?: boolean } = {},
+): void {
   describe(`The change log on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, location?: DatabaseLocation) => {
       const database = new Database(await openEngine(location ?? (await create(t))));
@@ -199,28 +206,29 @@ export function testChanges(engineName: string, create: (t: TestContext) => Prom
       assert.deepEqual(changes, ['file.created before', 'resync ', 'file.created after']);
     });
 
-    it('writes one resync for a process that was killed, and none for one that was closed', async (t) => {
-      const location = await create(t);
-      const { database, log } = await open(t, location);
-      const closed = new ChangeRecorder(log, database, RECORDER);
-      await closed.start();
-      await closed.close();
-      const child = startProcess(t, location, 'killed', 0);
-      assert.ok(child.stdout);
-      await once(child.stdout, 'data');
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-      await startRecorder(t, await open(t, location));
-      await startRecorder(t, { database, log });
-      await until('the resync is written', async () => (await readAll(log)).length > 0);
-      const rows = await database.run((db) => db.selectFrom('change_writers').selectAll().execute());
-      assert.equal(rows.length, 2);
-      assert.deepEqual(
-        (await readAll(log)).map(({ type }) => type),
-        ['resync'],
-      );
-    });
+    if (kills)
+      it('writes one resync for a process that was killed, and none for one that was closed', async (t) => {
+        const location = await create(t);
+        const { database, log } = await open(t, location);
+        const closed = new ChangeRecorder(log, database, RECORDER);
+        await closed.start();
+        await closed.close();
+        const child = startProcess(t, location, 'killed', 0);
+        assert.ok(child.stdout);
+        await once(child.stdout, 'data');
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+        await startRecorder(t, await open(t, location));
+        await startRecorder(t, { database, log });
+        await until('the resync is written', async () => (await readAll(log)).length > 0);
+        const rows = await database.run((db) => db.selectFrom('change_writers').selectAll().execute());
+        assert.equal(rows.length, 2);
+        assert.deepEqual(
+          (await readAll(log)).map(({ type }) => type),
+          ['resync'],
+        );
+      });
 
     it('records operations that end while it closes, and expects a resync for one that does not', async (t) => {
       const { database, log } = await open(t);

@@ -70,8 +70,15 @@ class ControlledKind {
   }
 }
 
-/** The tests that jobs pass on every database engine. `create` returns the location of an empty database for a test. */
-export function testJobs(engineName: string, create: (t: TestContext) => Promise<DatabaseLocation>): void {
+/**
+ * The tests that jobs pass on every database engine. `create` returns the location of an empty database for a test.
+ * `kills`: whether processes are also killed. With PostgreSQL, only `tests/long` does that.
+ */
+export function testJobs(
+  engineName: string,
+  create: (t: TestContext) => Promise<DatabaseLocation>,
+  { kills = true }: { readonly kills?: boolean } = {},
+): void {
   describe(`Jobs on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
     const open = async (t: TestContext, location: DatabaseLocation) => {
       const database = new Database(await openEngine(location));
@@ -291,31 +298,32 @@ export function testJobs(engineName: string, create: (t: TestContext) => Promise
       });
     });
 
-    it('are resumed by another process after theirs was killed', async (t) => {
-      const location = await create(t);
-      const { queue, database } = await open(t, location);
-      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
-      const child = spawn(process.execPath, [RUNNING_PROCESS, JSON.stringify(location)], {
-        stdio: ['ignore', 'pipe', 'inherit'],
+    if (kills)
+      it('are resumed by another process after theirs was killed', async (t) => {
+        const location = await create(t);
+        const { queue, database } = await open(t, location);
+        const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+        const child = spawn(process.execPath, [RUNNING_PROCESS, JSON.stringify(location)], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        atEnd(t, async () => void child.kill('SIGKILL'));
+        await once(child.stdout, 'data');
+        const controlled = new ControlledKind();
+        await startRunner(t, location, [controlled.kind]);
+        // The lease is renewed while the process is alive.
+        const first = await leaseOf(database, submitted);
+        await until('the lease is renewed', async () => {
+          const { lease, lease_expires_at: expiresAt } = await leaseOf(database, submitted);
+          assert.equal(lease, first.lease);
+          return Number(expiresAt) > Number(first.lease_expires_at);
+        });
+        assert.equal(controlled.runs.length, 0);
+        child.kill('SIGKILL');
+        const { context, settle } = await untilTakenOver(database, submitted, controlled);
+        assert.equal(context.isResumed, true);
+        settle({});
+        assert.equal((await untilStatus(queue, submitted, 'succeeded')).attempts, 2);
       });
-      atEnd(t, async () => void child.kill('SIGKILL'));
-      await once(child.stdout, 'data');
-      const controlled = new ControlledKind();
-      await startRunner(t, location, [controlled.kind]);
-      // The lease is renewed while the process is alive.
-      const first = await leaseOf(database, submitted);
-      await until('the lease is renewed', async () => {
-        const { lease, lease_expires_at: expiresAt } = await leaseOf(database, submitted);
-        assert.equal(lease, first.lease);
-        return Number(expiresAt) > Number(first.lease_expires_at);
-      });
-      assert.equal(controlled.runs.length, 0);
-      child.kill('SIGKILL');
-      const { context, settle } = await untilTakenOver(database, submitted, controlled);
-      assert.equal(context.isResumed, true);
-      settle({});
-      assert.equal((await untilStatus(queue, submitted, 'succeeded')).attempts, 2);
-    });
 
     it('are aborted in a process that has lost their lease', async (t) => {
       const location = await create(t);

@@ -1,4 +1,4 @@
-import { after, before } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import { type SharedPostgres, sharePostgres } from '../../testing/servers/postgres.ts';
 import type { Need } from '../runner/needs.ts';
 import { testJobs } from './contract.ts';
@@ -11,4 +11,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-testJobs('PostgreSQL', async (t) => ({ url: await server.lendDatabase(t), stateFolder: '/nowhere' }));
+const create = async (t: TestContext) => ({ url: await server.lendDatabase(t), stateFolder: '/nowhere' });
+
+// tests/long/kills-postgres.test.ts kills processes, and sqlite.test.ts does so in each run.
+testJobs('PostgreSQL', create, { kills: false });
