@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { writeObjects } from './loose-objects.ts';
 
 /** Parses a reply. Returns it with its length, or the number of bytes that are needed to continue. */
 export type Parse<Reply> = (received: Buffer) => { readonly reply: Reply; readonly used: number } | number;
@@ -125,6 +126,7 @@ export async function runGit(
   args: readonly string[],
   input: Iterable<string | Buffer> = [],
 ): Promise<Buffer> {
+  writeObjects(folder);
   const child = spawn('git', args, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
   const output: Buffer[] = [];
   let errorOutput = '';

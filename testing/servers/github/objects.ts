@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGitProcess, type GitContext, type Parse, parseLine } from './git-process.ts';
-import { readLooseObject, writeLooseObject } from './loose-objects.ts';
+import { readObject, storeObject } from './loose-objects.ts';
 import { readRef, updateRef } from './ref-files.ts';
 
 type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
@@ -23,8 +23,8 @@ export interface TreeEntry {
 }
 
 /**
- * The objects and refs of a git repository. Loose objects and refs are read and written in this process, because
- * starting git takes longer than most requests. `git fsck` checks them when the host stops.
+ * The objects and refs of a git repository. Objects and refs are read and written in this process, because starting git
+ * takes longer than most requests. `git fsck` checks them when the host stops.
  */
 export interface ObjectStore {
   /** Undefined if the object does not exist. */
@@ -60,12 +60,12 @@ export function openObjects(gitContext: GitContext): ObjectStore {
   const hasPacks = () => existsSync(join(folder, 'objects', 'pack'));
 
   const write = (type: ObjectType, bytes: Buffer) => {
-    const sha = writeLooseObject(folder, type, bytes);
+    const sha = storeObject(folder, type, bytes);
     headers.set(sha, { sha, type, size: bytes.length });
     return sha;
   };
   const find = async (sha: string): Promise<ObjectHeader | undefined> => {
-    const loose = readLooseObject(folder, sha);
+    const loose = readObject(folder, sha);
     if (loose) return { sha, type: loose.type as ObjectType, size: loose.bytes.length };
     return hasPacks() ? await packs.request(`info ${sha}\n`, parseHeader) : undefined;
   };
@@ -76,7 +76,7 @@ export function openObjects(gitContext: GitContext): ObjectStore {
     return found;
   };
   const readStored = async (sha: string) =>
-    readLooseObject(folder, sha)?.bytes ?? (await packs.request(`contents ${sha}\n`, parseContents)).bytes;
+    readObject(folder, sha)?.bytes ?? (await packs.request(`contents ${sha}\n`, parseContents)).bytes;
   const read = (sha: string) => {
     if (headers.get(sha)?.type !== 'commit') return readStored(sha);
     const bytes = commits.get(sha) ?? readStored(sha);

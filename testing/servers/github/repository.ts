@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { assertDeclared } from '../../../tests/runner/declared.ts';
 import { type GitContext, runGit } from './git-process.ts';
 import { filesOf, listHistory } from './history.ts';
+import { packObjects, writeObjects } from './loose-objects.ts';
 import { isSha, type ObjectStore, openObjects } from './objects.ts';
 import { type Changes, type Content, pushCommit } from './pushes.ts';
 import { resolveName, treeOf } from './trees.ts';
@@ -26,7 +27,7 @@ export interface TestRepository {
   /** The current name. */
   readonly name: string;
   readonly branch: string;
-  /** The path of the bare repository. */
+  /** The path of the bare repository, with everything that was stored so far. */
   readonly folder: string;
   /** Runs git on the repository. Returns its output without trailing white space. */
   git(...args: readonly string[]): Promise<string>;
@@ -104,6 +105,8 @@ export async function checkRepositories(repositories: readonly HostedRepository[
   const [first] = repositories;
   if (!first) return;
   const heads = repositories.flatMap(({ gitContext }) => listRefs(gitContext.folder));
+  const pack = packObjects(first.gitContext.folder);
+  if (pack) await runGit(first.gitContext, ['index-pack', '--stdin'], [pack]);
   await runGit(first.gitContext, ['fsck', '--strict', '--no-dangling', '--no-progress', ...new Set(heads)]);
 }
 
@@ -176,7 +179,10 @@ function forTests(hosted: HostedRepository, branch: string): TestRepository {
       return hosted.name;
     },
     branch,
-    folder: gitContext.folder,
+    get folder() {
+      writeObjects(gitContext.folder);
+      return gitContext.folder;
+    },
     git: async (...args) => (await runGit(gitContext, args)).toString().trimEnd(),
     async files(at = branch) {
       const found = isSha(at) ? await objects.header(at) : await resolveName(hosted, at);
