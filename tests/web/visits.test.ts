@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -42,6 +42,9 @@ interface Scene {
 /** Opens a share link in the browser of a visitor. Fails if the page sends a request that needs an account. */
 async function openLink(t: TestContext, { files, link, visit }: Scene) {
   const site = await startSite(t, { store: 'disk', files });
+  // Photos of the same time are sorted by their names.
+  const now = new Date();
+  await Promise.all(Object.keys(files).map((path) => utimes(join(site.root ?? '', path), now, now)));
   const { url, revoke } = await share(site, link);
   const page = await openPage(t, { ...DESKTOP, ...visit, url });
   const forbidden = ['-/changes', '-/jobs', '-/session', '-/trash', '-/versions'].map((part) => requestsOf(page, part));
