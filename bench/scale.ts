@@ -130,7 +130,7 @@ async function measureStore(
 
 /** Checks that the synthetic store responds like a real one. */
 async function checkStore(signal: AbortSignal): Promise<void> {
-  const ceph = await startCeph(signal);
+  const ceph = await startCeph({ signal });
   try {
     await using synthetic = await startSyntheticStore({ families: [], latency: 0 }, signal);
     const differences = await compareStores(synthetic, { account: ceph, bucket: 'check' });

@@ -32,7 +32,7 @@ export async function openObjectStore(folder: string, signal: AbortSignal): Prom
 async function startOwn(folder: string, signal: AbortSignal): Promise<ObjectStore> {
   ensurePrograms(cephPrograms);
   process.stderr.write('bench: starting Ceph\n');
-  const ceph = await startCeph(signal, folder);
+  const ceph = await startCeph({ signal, parent: folder });
   const daemons = Object.values(ceph.pids);
   const cpuSeconds = () => daemons.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
   return {

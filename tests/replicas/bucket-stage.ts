@@ -36,7 +36,7 @@ const CACHE_SIZE = 4 * MIB;
 
 /** Starts so many replicas on a bucket of their own Ceph, which removes orphaned parts. */
 export async function openCephStage(owner: Owner, count: number): Promise<CephStage> {
-  const ceph = await startCeph(undefined, tmpdir(), unusedLoopbackAddress());
+  const ceph = await startCeph({ parent: tmpdir(), address: unusedLoopbackAddress() });
   atEnd(owner, () => ceph.stop());
   const bucket = await createBucket(ceph);
   await setLifecycleRule(bucket);

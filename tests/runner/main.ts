@@ -145,7 +145,9 @@ async function runWithServers(
   // Fails here if a part of the key is missing, instead of in each test.
   if (isObjectStoreNamed()) return runFiles(files, selection, environmentOf(testObjectStore()), signal);
   // One Ceph for the whole run: each takes two seconds and 120 MB.
-  const ceph = await startCeph(signal);
+  // Tests in tests/long store gigabytes.
+  const objects = files.some((file) => file.includes('tests/long/')) ? 'on disk' : 'in memory';
+  const ceph = await startCeph({ signal, objects });
   try {
     return await runFiles(files, selection, environmentOf({ ...ceph, isTemporary: true }), signal);
   } finally {
