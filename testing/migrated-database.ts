@@ -15,7 +15,7 @@ let template: Promise<string> | undefined;
 /** Creates a new SQLite database with all tables in a folder, and the folder if it is missing. Returns its location. */
 export async function createSqlite(stateFolder: string): Promise<DatabaseLocation> {
   template ??= createTemplate();
-  await mkdir(stateFolder, { recursive: true });
+  await mkdir(stateFolder, { recursive: true, mode: 0o700 });
   const file = join(stateFolder, FILE);
   await copyFile(await template, file);
   using database = new DatabaseSync(file);
