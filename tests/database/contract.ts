@@ -83,7 +83,7 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
     });
 
     it('has one time in all parts of a statement', async (t) => {
-      const database = await start(t, await create());
+      const database = await start(t, await create(), { migrations: HISTORY });
       const { rows } = await database.run((db) =>
         sql<{ times: number }>`
           with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
@@ -188,7 +188,7 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
     });
 
     it('has a clock in milliseconds, and reads large numbers as numbers', async (t) => {
-      const database = await start(t, await create());
+      const database = await start(t, await create(), { migrations: HISTORY });
       const { rows } = await database.run((db) =>
         sql<{ now: number }>`select ${database.dialect.now} as now`.execute(db),
       );
@@ -206,7 +206,7 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
     });
 
     it('returns 503 for every query after it is closed', async (t) => {
-      const database = await start(t, await create());
+      const database = await start(t, await create(), { migrations: HISTORY });
       await database.close();
       await assertUnavailable(database);
     });

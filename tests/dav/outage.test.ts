@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
+import { POSTGRES_PASSWORD, startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
 import { until } from '../../testing/until.ts';
-import { send } from '../http/client.ts';
+import { jsonOf, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { BEARER, startDav } from './dav-service.ts';
 import { treeIn } from './trees.ts';
@@ -17,12 +17,15 @@ before(async () => {
 });
 after(() => server.stop());
 
+const METRICS_TOKEN = 'a-token-of-the-tests';
+
 const LOCK_BODY = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
 const PROPERTY_BODY =
   '<propertyupdate xmlns="DAV:"><set><prop><color xmlns="urn:example:">red</color></prop></set></propertyupdate>';
 
-it('changes files without locks while the database is down, refuses the rest, and recovers by itself', async (t) => {
-  const service = await startDav(t, { settings: { DATABASE_URL: await server.createDatabase() } });
+it('changes files without locks while the database is down, which it reports, refuses the rest, and recovers by itself', async (t) => {
+  const settings = { DATABASE_URL: await server.createMigratedDatabase(), METRICS_TOKEN };
+  const service = await startDav(t, { settings });
   const request = (
     method: string,
     path: string,
@@ -31,7 +34,18 @@ it('changes files without locks while the database is down, refuses the rest, an
     const call = { method, headers: { ...BEARER, ...headers }, ...(body !== undefined && { body }) };
     return send(service.port, service.path + path, call);
   };
+  const stateOf = async () => {
+    const response = await send(service.port, '/-/health/ready');
+    assert.equal(response.status, 200);
+    return jsonOf(response)['database'];
+  };
+  const assertMetric = async (value: 0 | 1) => {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+    const { body } = await send(service.port, '/-/metrics', { headers });
+    assert.match(body.toString(), new RegExp(`^holdall_database_unavailable\\{worker="1"\\} ${value}$`, 'm'));
+  };
   const to = (path: string) => ({ destination: service.path + path });
+  assert.equal(await stateOf(), 'available');
   for (const folder of ['docs/', 'many/', 'old/']) assert.equal((await request('MKCOL', folder)).status, 201);
   for (const file of ['a', 'b', 'c', 'locked', 'docs/in', 'old/in']) await request('PUT', file, { body: file });
   // A folder of several pages is streamed.
@@ -41,6 +55,8 @@ it('changes files without locks while the database is down, refuses the rest, an
   const ifLocked = { if: `(${token})` };
 
   await server.kill();
+  await until('the loss is found', async () => (await stateOf()) === 'unavailable');
+  await assertMetric(1);
   for (const [method, path, options] of [
     ['PROPFIND', '', { depth: '1' }],
     ['PROPFIND', 'many/', { depth: '1' }],
@@ -89,7 +105,11 @@ it('changes files without locks while the database is down, refuses the rest, an
   assert.equal(warnings.length, 1);
 
   await server.restart();
-  await until('the database is available', async () => (await request('PROPFIND', 'a', { depth: '0' })).status === 207);
+  await until('the database is available', async () => (await stateOf()) === 'available');
+  await assertMetric(0);
+  assert.equal(service.log.filter(({ msg }) => String(msg).startsWith('Database available again')).length, 1);
+  assert.ok(!service.printed().includes(POSTGRES_PASSWORD));
+  assert.equal((await request('PROPFIND', 'a', { depth: '0' })).status, 207);
   assert.equal((await request('PUT', 'locked')).status, 423);
   assert.equal((await request('DELETE', 'locked', ifLocked)).status, 204);
 });

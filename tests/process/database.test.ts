@@ -4,15 +4,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { MIGRATIONS } from '../../src/database/migrations/history.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { POSTGRES_PASSWORD, startPostgres } from '../../testing/servers/postgres.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
 import { jsonOf, plant, send } from '../http/client.ts';
-import type { Need } from '../runner/needs.ts';
 import { untilAllServe } from './serving.ts';
-
-export const needs: readonly Need[] = ['postgres'];
 
 const SIGNING_KEY = 'a-key-of-the-tests-with-32-bytes!!';
 
@@ -26,6 +22,7 @@ const stateOf = async ({ port }: Service) => {
 
 const linesAbout = ({ log }: Service, text: string) => log.filter(({ msg }) => String(msg).startsWith(text));
 
+// An unreachable PostgreSQL server: tests/dav/outage.test.ts.
 describe('The service and its SQLite database', () => {
   it('serves files if STATE_DIR is unusable, with one log line of all workers, and creates the database when it is usable', async (t) => {
     const STATE_DIR = join(await temporaryFolder(t), 'state');
@@ -82,26 +79,3 @@ describe('The service and its SQLite database', () => {
     assert.deepEqual(kept, ['b.txt', 'first'.length]);
   });
 });
-
-// tests/database migrates one database in several processes.
-it('A service serves files while its PostgreSQL server is killed, and reconnects after its restart', async (t) => {
-  const server = await startPostgres();
-  atEnd(t, () => server.stop());
-  const settings = { DATABASE_URL: await server.createDatabase(), METRICS_TOKEN: 'a-token-of-the-tests' };
-  const service = await startInProcess(t, { settings });
-  assert.equal(await stateOf(service), 'available');
-  await server.kill();
-  await until('the loss is found', async () => (await stateOf(service)) === 'unavailable');
-  await plant(service.port, { 'a.txt': 'content' });
-  assert.match(await metricsOf(service), /^holdall_database_unavailable\{worker="1"\} 1$/m);
-  await server.restart();
-  await until('the database is available', async () => (await stateOf(service)) === 'available');
-  assert.match(await metricsOf(service), /^holdall_database_unavailable\{worker="1"\} 0$/m);
-  assert.equal(linesAbout(service, 'Database available again').length, 1);
-  assert.ok(!service.printed().includes(POSTGRES_PASSWORD));
-});
-
-async function metricsOf({ port }: Service): Promise<string> {
-  const response = await send(port, '/-/metrics', { headers: { authorization: 'Bearer a-token-of-the-tests' } });
-  return response.body.toString();
-}
