@@ -92,7 +92,7 @@ describe('A start that fails', () => {
   });
 
   it('prints one line when the service is not built', async (t) => {
-    const ran = await runHoldall(t, { script: await copyOf(t, ['bin', 'src', 'package.json']) });
+    const ran = await runHoldall(t, { script: await copyOf(t, ['bin', 'package.json']) });
     assertRefused(ran, /^holdall: The service is not built .*. Run "npm run build"\.$/m);
   });
 });

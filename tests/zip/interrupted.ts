@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
 import { atEnd, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { startInProcess } from '../../testing/service.ts';
 import { assertSuccess, postForm, send } from '../http/client.ts';
 
 const run = promisify(execFile);
@@ -23,13 +24,14 @@ export interface Interruptions {
   readonly open?: (t: Owner) => Promise<Readonly<Record<string, string>>>;
 }
 
-/** Tests that `curl -C -` completes an archive after lost connections, from any process of the service. */
+/** Tests that `curl -C -` completes an archive after lost connections, from any process. */
 export function testInterruptedDownloads(store: string, options: Interruptions): void {
   const { count, largeBytes, smallFiles, open } = options;
   it(`resumes a ZIP download with curl after ${count} lost connections, with the same bytes, from ${store}`, async (t) => {
     const folder = await temporaryFolder(t);
-    const settings = { WORKERS: '2', LOG_LEVEL: 'info', ...(await open?.(t)) };
-    const service = await startHoldall(t, { settings });
+    const settings = { SIGNING_KEY: 'k'.repeat(32), ...(await open?.(t)) };
+    const service = await startInProcess(t, { settings });
+    const other = await startHoldall(t, { root: service.root, settings });
     for (let index = 0; index < 3; index++) await put(service.port, `f/large ${index}`, randomBytes(largeBytes));
     for (let index = 0; index < smallFiles; index++) {
       await put(service.port, `f/${index % 7}/ü ${index}`, randomBytes(index * 37));
@@ -38,7 +40,7 @@ export function testInterruptedDownloads(store: string, options: Interruptions):
     assert.equal(whole.status, 200);
 
     const size = whole.body.length;
-    const proxy = await startCuttingProxy(t, service.port);
+    const proxy = await startCuttingProxy(t, [service.port, other.port]);
     const file = join(folder, 'f.zip');
     const curl = () =>
       run('curl', [
@@ -74,11 +76,12 @@ async function put(port: number, path: string, value: Buffer): Promise<void> {
   assertSuccess(response, { message: 'File uploaded successfully', path });
 }
 
-/** Starts a proxy that closes each connection after a number of bytes from the service. */
-async function startCuttingProxy(t: Owner, port: number) {
+/** Starts a proxy that closes each connection after a number of bytes from a service: one after the other. */
+async function startCuttingProxy(t: Owner, ports: readonly number[]) {
   let limit = Number.POSITIVE_INFINITY;
+  let connections = 0;
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
+    const upstream = connect(Number(ports[connections++ % ports.length]), '127.0.0.1');
     let remaining = limit;
     const close = () => {
       client.destroy();

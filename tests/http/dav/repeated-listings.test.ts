@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { startHoldall } from '../../../testing/holdall.ts';
+import { startInProcess } from '../../../testing/service.ts';
 import { send } from '../client.ts';
 
 const ALL = '<propfind xmlns="DAV:"><allprop/></propfind>';
@@ -12,7 +12,7 @@ const COLOR =
 const INFO = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
 
 it('shows the changes since the last listing of a folder by the same client', async (t) => {
-  const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const { port, root } = await startInProcess(t);
   await mkdir(join(root, 'f'));
   for (const name of ['a', 'b &']) await writeFile(join(root, 'f', name), 'content');
   const LONG_AGO = new Date('2020-01-01T00:00:00Z');
