@@ -30,7 +30,7 @@ export async function diagnose(
 ): Promise<Diagnosis> {
   const { code, stdout, stderr } = await runCli(['doctor', '--json', ...args], {
     // Smaller than the default size, which takes longer and proves the same. The programs depend on the machine.
-    environment: { WORKERS: '1', UPLOAD_CHUNK_SIZE: '8MiB', THUMBNAIL_PROGRAMS: 'false', ...environment },
+    environment: { WORKERS: '1', UPLOAD_CHUNK_SIZE: '5MiB', THUMBNAIL_PROGRAMS: 'false', ...environment },
   });
   assert.equal(stderr, '');
   const { findings, success } = JSON.parse(stdout) as { findings: readonly Finding[]; success: boolean };
