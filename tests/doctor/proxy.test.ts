@@ -220,22 +220,22 @@ describe('holdall doctor behind nginx', () => {
     assert.match(tooLarge.of('url-body-size').found, /refuses requests of 104 MiB/);
     assert.match(String(tooLarge.of('url-body-size').advice), /^Set UPLOAD_CHUNK_SIZE=96MiB, or: Raise the body size/);
 
-    const fitting = await through(limited, '16MiB');
+    const fitting = await through(limited, '8MiB');
     assert.deepEqual(
       [fitting.with('failed'), fitting.with('warning')],
       [[], ['url-interim-responses', 'url-dav-body-size']],
     );
-    assert.match(fitting.of('url-body-size').found, /refuses requests of 128 MiB.* have 16 MiB/);
-    assert.equal(fitting.of('url-parts').found, 'A part of 16 MiB reached the service.');
+    assert.match(fitting.of('url-body-size').found, /refuses requests of 128 MiB.* have 8 MiB/);
+    assert.equal(fitting.of('url-parts').found, 'A part of 8 MiB reached the service.');
 
     assert.equal(
       fitting.of('url-interim-responses').advice,
       'Remove a header of requests. nginx: proxy_set_header Upload-Draft-Interop-Version "";',
     );
 
-    const counted = await through(counting, '16MiB');
+    const counted = await through(counting, '8MiB');
     assert.deepEqual(counted.with('failed'), ['url-parts']);
-    assert.match(counted.of('url-parts').found, /^A part of 16 MiB failed: /);
+    assert.match(counted.of('url-parts').found, /^A part of 8 MiB failed: /);
     assert.match(String(counted.of('url-parts').advice), /^Set UPLOAD_CHUNK_SIZE=4MiB, or: /);
     await noTrace(service);
     assert.deepEqual(await readdir(join(service.root, '.holdall/uploads')), []);
