@@ -78,5 +78,5 @@ export const MAIL = [
   '',
 ].join('\r\n');
 
-/** A Word document that is 70 MB when it is unpacked. */
-export const BOMB = word(`<w:p><w:r><w:t>${'0'.repeat(70 * 1024 * 1024)}</w:t></w:r></w:p>`);
+/** Returns a Word document that is 70 MB when it is unpacked. */
+export const bomb = (): Uint8Array => word(`<w:p><w:r><w:t>${'0'.repeat(70 * 1024 * 1024)}</w:t></w:r></w:p>`);
