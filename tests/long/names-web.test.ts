@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage } from '../web/browser.ts';
-import { row, waitForTitle } from '../web/elements.ts';
-import { DESKTOP } from '../web/open-site.ts';
+import { row, title, waitForNoOverflow, waitForTitle } from '../web/elements.ts';
+import { FILES as DEEP_FILES, DEEP_FOLDER, DESKTOP, openSite } from '../web/open-site.ts';
 import { type Site, startSite } from '../web/site.ts';
 import { openFileChooser, testFile, trayShows } from '../web/uploading.ts';
 
@@ -196,3 +197,20 @@ function unreadableNames(part: Element): string[] {
     return false;
   }
 }
+
+test('On a tablet and on a phone in landscape mode, the top bar has space for the folder name', async (t) => {
+  const { page } = await openSite(t, { files: DEEP_FILES, folder: DEEP_FOLDER });
+  for (const size of [
+    { width: 820, height: 1180 },
+    { width: 667, height: 375 },
+  ]) {
+    await page.setViewportSize(size);
+    await until(`the whole name is visible at ${size.width} pixels`, () =>
+      title(page)
+        .locator('a')
+        .evaluate((link) => link.clientWidth > 0 && link.scrollWidth <= link.clientWidth),
+    );
+  }
+  await page.getByRole('searchbox').fill('bird');
+  await waitForNoOverflow(page);
+});

@@ -10,16 +10,20 @@ import {
   boxOf,
   boxOfText,
   button,
+  focusedName,
   isMirrored,
   longPress,
   row,
   selectedPaths,
+  swipe,
+  title,
   toolbar,
   waitForFocus,
   waitForNoOverflow,
 } from '../web/elements.ts';
 import { textOf } from '../web/models/languages.ts';
-import { DESKTOP, openSite, PHONE } from '../web/open-site.ts';
+import { FILES as DEEP_FILES, DEEP_FOLDER, DESKTOP, openSite, PHONE } from '../web/open-site.ts';
+import { photo } from '../web/samples.ts';
 import { openFileChooser, testFile, throttleUploads } from '../web/uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -199,6 +203,54 @@ test('A folder comes back from the trash on a phone in Arabic, whose labels fit'
   await button(toolbar(page), text.trash.restore).tap();
   await until('the folder is restored', () => site.exists('تقارير/2026 Budget/x.txt'));
   await page.getByText(text.trash.showInFolder).waitFor();
+});
+
+test('On a phone in Arabic, the viewer has the next file at the left, for buttons, keys and swipes', async (t) => {
+  const files = Object.fromEntries(
+    await Promise.all([1, 2].map(async (seed) => [`Album/${seed}.jpg`, await photo(seed)] as const)),
+  );
+  const { page } = await openSite(t, { files, folder: 'Album/', visit: { ...PHONE, language: 'ar' } });
+  const viewer = (name: string) => page.getByRole('dialog', { name });
+  await row(page, 'Album/1.jpg').tap();
+  await viewer('1.jpg').waitFor();
+  const [previous, next] = [text.previews.previous, text.previews.next].map((name) =>
+    page.getByRole('button', { name }),
+  );
+  assert.ok(previous && next);
+  assert.ok((await boxOf(next)).x < (await boxOf(previous)).x);
+  assert.deepEqual(await Promise.all([isMirrored(previous), isMirrored(next)]), [true, true]);
+  assert.equal(await next.getAttribute('title'), `${text.previews.next} (←)`);
+  await page.keyboard.press('ArrowLeft');
+  await viewer('2.jpg').waitFor();
+  await page.keyboard.press('ArrowRight');
+  await viewer('1.jpg').waitFor();
+  await swipe(page, [80, 350], [300, 340]);
+  await viewer('2.jpg').waitFor();
+  await swipe(page, [300, 350], [80, 360]);
+  await viewer('1.jpg').waitFor();
+
+  await page.keyboard.press('+');
+  const percentage = await boxOf(page.locator('.image-preview output'));
+  const middle = (await boxOf(page.locator('.image-preview'))).width / 2;
+  assert.ok(Math.abs(percentage.x + percentage.width / 2 - middle) < 1.5, `${percentage.x} is not in the middle`);
+});
+
+test('The path, the keys of the toolbar and menus are mirrored in a page that becomes right-to-left', async (t) => {
+  const { page } = await openSite(t, { files: DEEP_FILES, folder: DEEP_FOLDER });
+  await page.evaluate(() => {
+    document.documentElement.dir = 'rtl';
+  });
+  const root = await boxOf(page.getByRole('link', { name: 'Files' }));
+  assert.ok(root.x > (await boxOf(title(page))).x);
+  await waitForNoOverflow(page);
+  await button(toolbar(page), 'New folder').focus();
+  await page.keyboard.press('ArrowLeft');
+  await becomes(() => focusedName(page), 'Upload');
+  await button(page, 'Settings').click();
+  const menu = await boxOf(page.getByRole('menu'));
+  assert.ok(menu.x >= 0, JSON.stringify(menu));
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
 });
 
 const directionOf = (element: Locator) => element.evaluate((node) => getComputedStyle(node).direction);

@@ -5,19 +5,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
-import {
-  backgroundLightness,
-  boxOf,
-  button,
-  choose,
-  focusedName,
-  renameByKeyboard,
-  row,
-  title,
-  toolbar,
-  waitForNoOverflow,
-  waitForTitle,
-} from './elements.ts';
+import { backgroundLightness, boxOf, button, choose, renameByKeyboard, row, waitForTitle } from './elements.ts';
 import { refuse } from './intercept.ts';
 import { DEEP_FOLDER, FILES, openSite, visitSite } from './open-site.ts';
 import type { Site } from './site.ts';
@@ -34,8 +22,6 @@ test('The page has links to all parent folders, and the theme, density and langu
   await linksToParentFolders(page, site);
   await assertAccessibleInBothSchemes(page, t, { state: 'a folder' });
   await assertIsolatedStyles(page);
-  await fitsIntoSmallWindows(page);
-  await mirrorsLayout(page);
   await page.getByRole('link', { name: 'Files' }).click();
   await waitForTitle(page, 'Files');
   await remembersAppearance(page);
@@ -66,46 +52,6 @@ async function linksToParentFolders(page: Page, site: Site): Promise<void> {
   await waitForTitle(page, 'Summer holidays');
   await page.goBack();
   await waitForTitle(page, 'Westfjords');
-}
-
-/** On a tablet and on a phone in landscape mode, the top bar has space for the folder name. */
-async function fitsIntoSmallWindows(page: Page): Promise<void> {
-  for (const size of [
-    { width: 820, height: 1180 },
-    { width: 667, height: 375 },
-  ]) {
-    await page.setViewportSize(size);
-    await until(`the whole name is visible at ${size.width} pixels`, () =>
-      title(page)
-        .locator('a')
-        .evaluate((link) => link.clientWidth > 0 && link.scrollWidth <= link.clientWidth),
-    );
-  }
-  await page.getByRole('searchbox').fill('bird');
-  await waitForNoOverflow(page);
-  await page.getByRole('searchbox').fill('');
-  await page.setViewportSize({ width: 1440, height: 900 });
-}
-
-/** In right-to-left languages, the path, the keys of the toolbar and menus are mirrored. */
-async function mirrorsLayout(page: Page): Promise<void> {
-  await page.evaluate(() => {
-    document.documentElement.dir = 'rtl';
-  });
-  const root = await boxOf(page.getByRole('link', { name: 'Files' }));
-  assert.ok(root.x > (await boxOf(title(page))).x);
-  await waitForNoOverflow(page);
-  await button(toolbar(page), 'New folder').focus();
-  await page.keyboard.press('ArrowLeft');
-  await becomes(() => focusedName(page), 'Upload');
-  await button(page, 'Settings').click();
-  const menu = await boxOf(page.getByRole('menu'));
-  assert.ok(menu.x >= 0, JSON.stringify(menu));
-  await page.keyboard.press('Escape');
-  await page.getByRole('menu').waitFor({ state: 'detached' });
-  await page.evaluate(() => {
-    document.documentElement.dir = 'ltr';
-  });
 }
 
 /** The chosen theme, density and language apply, also after a reload. */
