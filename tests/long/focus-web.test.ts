@@ -1,17 +1,32 @@
 // The focus when the focused element is removed: by each state of a folder, and by each button of the viewer in another layout of the
-// window, which it resizes dozens of times. The focus after changes of files is proven in tests/web.
+// window, which it resizes dozens of times; and by the palette. The focus after changes of files is proven in tests/web.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from '../web/becomes.ts';
-import { button, renameByKeyboard, row, waitForElementFocus } from '../web/elements.ts';
+import {
+  button,
+  focusedName,
+  renameByKeyboard,
+  row,
+  waitForElementFocus,
+  waitForFocus,
+  waitForTitle,
+} from '../web/elements.ts';
 import { isListing, refuse } from '../web/intercept.ts';
 import { openSite } from '../web/open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-const FILES = { 'three.txt': '3', 'States/only/one.txt': '1', 'States/file.txt': 'file', 'States/empty/': '' };
+const FILES = {
+  'three.txt': '3',
+  'one.txt': '1',
+  'Docs/': '',
+  'States/only/one.txt': '1',
+  'States/file.txt': 'file',
+  'States/empty/': '',
+};
 
 test('The focus stays in the folder and in the viewer when the focused element is removed', async (t) => {
   const { page } = await openSite(t, { files: FILES, folder: 'States/', visit: { expectedErrors: [/403/] } });
@@ -19,6 +34,7 @@ test('The focus stays in the folder and in the viewer when the focused element i
   await page.getByRole('treeitem', { name: 'Files', exact: true }).click();
   await row(page, 'three.txt').waitFor();
   await keepsFocusInViewer(page);
+  await opensPaletteFromOtherParts(page);
 });
 
 async function openByKeyboard(page: Page, path: string): Promise<void> {
@@ -103,4 +119,42 @@ async function keepsFocusInViewer(page: Page): Promise<void> {
   await resize(1440);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
+}
+
+const paletteOf = (page: Page) => page.getByRole('dialog', { name: 'Command palette' });
+const fieldOf = (page: Page) => paletteOf(page).getByRole('combobox');
+const optionsOf = (page: Page) => paletteOf(page).getByRole('option');
+
+/** It opens from a name field, a menu and a preview. A second Ctrl K closes it. */
+async function opensPaletteFromOtherParts(page: Page): Promise<void> {
+  const toggle = async (state: 'visible' | 'detached') => {
+    await page.keyboard.press('ControlOrMeta+k');
+    await paletteOf(page).waitFor({ state });
+  };
+  // The file is renamed, as by a click elsewhere.
+  await row(page, 'one.txt').click();
+  await page.keyboard.press('F2');
+  await becomes(() => focusedName(page), 'New name for “\u2068one.txt\u2069”');
+  await page.keyboard.type('uno');
+  await toggle('visible');
+  await row(page, 'uno.txt').waitFor();
+  await toggle('detached');
+  await waitForFocus(page, 'uno.txt');
+
+  await page.keyboard.press('Shift+F10');
+  await page.getByRole('menu').waitFor();
+  await toggle('visible');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  await toggle('detached');
+  await waitForFocus(page, 'uno.txt');
+
+  // In a preview, the actions are those for its file.
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'uno.txt' }).getByText('1', { exact: true }).waitFor();
+  await toggle('visible');
+  await optionsOf(page).filter({ hasText: 'Move to…' }).waitFor();
+  assert.equal(await optionsOf(page).filter({ hasText: 'Select all' }).count(), 0);
+  await fieldOf(page).fill('docs');
+  await page.keyboard.press('Enter');
+  await waitForTitle(page, 'Docs');
 }

@@ -59,8 +59,6 @@ test('All parts of the page work by keyboard: shortcuts, regions, the filter, th
   await assertAccessible(page, t, { state: 'the command palette' });
   await assertIsolatedStyles(page);
   await opensFoldersByPalette(page);
-  await enterRoot(page);
-  await opensPaletteFromOtherParts(page);
 
   const chunks = await controlChunks(page, { 'name-field': 'hold', 'dialog-prompts': 'hold', palette: 'hold' });
   await page.goto(site.url);
@@ -259,40 +257,6 @@ async function opensFoldersByPalette(page: Page): Promise<void> {
   await becomes(() => activeOf(page), 'Docs');
   await page.keyboard.press('Escape');
   await paletteOf(page).waitFor({ state: 'detached' });
-}
-
-/** It opens from a name field, a menu and a preview. A second Ctrl K closes it. */
-async function opensPaletteFromOtherParts(page: Page): Promise<void> {
-  const toggle = async (state: 'visible' | 'detached') => {
-    await page.keyboard.press('ControlOrMeta+k');
-    await paletteOf(page).waitFor({ state });
-  };
-  // The file is renamed, as by a click elsewhere.
-  await row(page, 'one.txt').click();
-  await page.keyboard.press('F2');
-  await becomes(() => focusedName(page), 'New name for “\u2068one.txt\u2069”');
-  await page.keyboard.type('uno');
-  await toggle('visible');
-  await row(page, 'uno.txt').waitFor();
-  await toggle('detached');
-  await waitForFocus(page, 'uno.txt');
-
-  await page.keyboard.press('Shift+F10');
-  await page.getByRole('menu').waitFor();
-  await toggle('visible');
-  await page.getByRole('menu').waitFor({ state: 'detached' });
-  await toggle('detached');
-  await waitForFocus(page, 'uno.txt');
-
-  // In a preview, the actions are those for its file.
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: 'uno.txt' }).getByText('1', { exact: true }).waitFor();
-  await toggle('visible');
-  await optionsOf(page).filter({ hasText: 'Move to…' }).waitFor();
-  assert.equal(await optionsOf(page).filter({ hasText: 'Select all' }).count(), 0);
-  await fieldOf(page).fill('docs');
-  await page.keyboard.press('Enter');
-  await waitForTitle(page, 'Docs');
 }
 
 async function turnsShortcutsOff(page: Page): Promise<void> {

@@ -34,8 +34,7 @@ test('Previews open by link and key, images zoom, media play, hostile drawings d
     'steps/10.txt': 'ten',
     'images/1.jpg': await photo(1, { width: 2400, height: 1600 }),
     'images/2.jpg': small,
-    'images/3.jpg': small,
-    'images/4.txt': 'four',
+    'images/3.txt': 'three',
     'media/a.webm': await video({ seconds: 20, framesPerSecond: 1, minimumBytes: 8e6 }),
     'media/b.wav': wav(3),
     'media/c.mp4': 'no video',
@@ -158,19 +157,17 @@ async function zoomsImages(page: Page): Promise<void> {
   await page.mouse.dblclick(720, 450);
   await until('it has its own size', async () => Math.abs((await box()).width - 2400) < 1);
 
-  for (const name of ['2.jpg', '3.jpg']) {
-    await page.keyboard.press('0');
-    await zoom.waitFor({ state: 'detached' });
-    await page.keyboard.press('ArrowRight');
-    await page.locator(`img.picture.loaded[alt="${name}"]`).waitFor();
-    await page.getByRole('button', { name: 'Zoom in' }).waitFor();
-    await page.keyboard.press('+');
-    await zoom.waitFor();
-  }
   await page.keyboard.press('0');
   await zoom.waitFor({ state: 'detached' });
   await page.keyboard.press('ArrowRight');
-  await page.getByText('four').waitFor();
+  await page.locator('img.picture.loaded[alt="2.jpg"]').waitFor();
+  await page.getByRole('button', { name: 'Zoom in' }).waitFor();
+  await page.keyboard.press('+');
+  await zoom.waitFor();
+  await page.keyboard.press('0');
+  await zoom.waitFor({ state: 'detached' });
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('three').waitFor();
   await page.getByRole('button', { name: 'Wrap lines' }).waitFor();
   await page.getByRole('button', { name: 'Zoom in' }).waitFor({ state: 'detached' });
 }

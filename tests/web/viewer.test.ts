@@ -195,19 +195,18 @@ async function shows(page: Page, name: string): Promise<void> {
 
 /** Deletes, renames and moves files, shows the next one, and returns to a file after its undo. */
 async function changesFiles(page: Page, site: Site): Promise<void> {
-  await row(page, 'Small/2.jpg').dblclick();
-  await shows(page, '2.jpg');
+  await row(page, 'Small/3.jpg').dblclick();
+  await shows(page, '3.jpg');
   // A change can be undone once the service has responded, so that each one is awaited.
   for (const [name, next] of [
-    ['2.jpg', '3.jpg'],
     ['3.jpg', '4.jpg'],
-    ['4.jpg', '1.jpg'],
+    ['4.jpg', '2.jpg'],
   ] as const) {
     await page.keyboard.press('Delete');
     await shows(page, next);
     await waitForMessage(page, `“\u2068${name}\u2069” moved to trash`);
   }
-  for (const name of ['4.jpg', '3.jpg', '2.jpg']) {
+  for (const name of ['4.jpg', '3.jpg']) {
     await page.keyboard.press('Control+z');
     await shows(page, name);
     await until('it is restored', () => site.exists(`Small/${name}`));
@@ -216,19 +215,19 @@ async function changesFiles(page: Page, site: Site): Promise<void> {
   await renameByKeyboard(page, 'renamed');
   await shows(page, 'renamed.jpg');
   await until('it is renamed', () => site.exists('Small/renamed.jpg'));
-  await waitForMessage(page, /2\.jpg.* renamed to .*renamed\.jpg/);
+  await waitForMessage(page, /3\.jpg.* renamed to .*renamed\.jpg/);
   await page.keyboard.press('Control+z');
-  await shows(page, '2.jpg');
+  await shows(page, '3.jpg');
 
   await page.keyboard.press('Alt+Shift+M');
   const picker = page.getByRole('dialog').last();
   await picker.getByText('other').click();
   await picker.getByRole('button', { name: 'Move' }).click();
-  await shows(page, '3.jpg');
-  await until('it is moved', () => site.exists('Small/other/2.jpg'));
-  await waitForMessage(page, /2\.jpg.* moved to .*other/);
+  await shows(page, '4.jpg');
+  await until('it is moved', () => site.exists('Small/other/3.jpg'));
+  await waitForMessage(page, /3\.jpg.* moved to .*other/);
   await page.keyboard.press('Control+z');
-  await shows(page, '2.jpg');
+  await shows(page, '3.jpg');
 
   await page.keyboard.press('i');
   await page.getByRole('complementary', { name: 'Details' }).waitFor();
