@@ -9,11 +9,12 @@ import { newKeptId } from '../../src/model/kept-ids.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { folder, plant, treeOf } from '../contract/bytes.ts';
-import { asOther, giveToOther } from './other-user.ts';
+import { asOther, giveToOther, reopenFolders } from './other-user.ts';
 
 /** Opens a disk of another user, because root can delete everything. */
 async function open(t: TestContext) {
   const root = await temporaryFolder(t);
+  atEnd(t, () => reopenFolders(root));
   await giveToOther(root);
   const events: string[] = [];
   const record = (message: string) => void events.push(message);

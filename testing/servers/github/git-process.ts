@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { writeObjects } from './loose-objects.ts';
+import { openToGit } from './loose-objects.ts';
 
 /** Parses a reply. Returns it with its length, or the number of bytes that are needed to continue. */
 export type Parse<Reply> = (received: Buffer) => { readonly reply: Reply; readonly used: number } | number;
@@ -126,7 +126,7 @@ export async function runGit(
   args: readonly string[],
   input: Iterable<string | Buffer> = [],
 ): Promise<Buffer> {
-  writeObjects(folder);
+  const close = openToGit(folder);
   const child = spawn('git', args, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
   const output: Buffer[] = [];
   let errorOutput = '';
@@ -137,7 +137,7 @@ export async function runGit(
   child.stdin.on('error', () => {});
   for (const piece of input) child.stdin.write(piece);
   child.stdin.end();
-  const [code] = await once(child, 'close');
+  const [code] = await once(child, 'close').finally(close);
   const written = Buffer.concat(output);
   if (code !== 0)
     throw new Error(`git ${args.join(' ')}: exit ${String(code)}\n${errorOutput}${written.toString()}`.trim());

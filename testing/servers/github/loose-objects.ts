@@ -25,13 +25,24 @@ function fileOf(repository: string, sha: string): string {
   return join(repository, 'objects', sha.slice(0, 2), sha.slice(2));
 }
 
+/** The number of git processes that read objects, by the folder of the repositories that share them. */
+const readers = new Map<string, number>();
+
+/** Lets a git process read all objects, also those that are stored until the returned function is called. */
+export function openToGit(repository: string): () => void {
+  const shared = dirname(repository);
+  readers.set(shared, (readers.get(shared) ?? 0) + 1);
+  writeObjects(repository);
+  return () => void readers.set(shared, (readers.get(shared) ?? 0) - 1);
+}
+
 /** Stores an object, which git sees after the next `writeObjects`, and returns its SHA. */
 export function storeObject(repository: string, type: string, bytes: Buffer): string {
   const sha = createHash('sha1').update(headOf(type, bytes)).update(bytes).digest('hex');
-  if (bytes.length > MAX_UNWRITTEN_BYTES) {
+  const shared = dirname(repository);
+  if (bytes.length > MAX_UNWRITTEN_BYTES || (readers.get(shared) ?? 0) > 0) {
     writeLooseObject(repository, sha, { type, bytes });
   } else {
-    const shared = dirname(repository);
     const objects = unwritten.get(shared) ?? new Map<string, StoredObject>();
     unwritten.set(shared, objects.set(sha, { type, bytes }));
   }
