@@ -112,10 +112,11 @@ export function testChanges(
       assert.deepEqual([expired.changes, expired.hasMore], [[], false]);
     });
 
-    it('never shows a number before a smaller one, with several processes that write', async (t) => {
+    it('never shows a number before a smaller one, with two processes that write', async (t) => {
       const location = await create(t);
       const { log } = await open(t, location);
-      const processes = ['p', 'q', 'r'].map((name) => startProcess(t, location, name, 8));
+      const names = ['p', 'q'];
+      for (const name of names) startProcess(t, location, name, 8);
       const seen: string[] = [];
       let position = START;
       await until('all changes are read', async () => {
@@ -123,11 +124,11 @@ export function testChanges(
         const page = await log.read(position, 7);
         position = page.end;
         seen.push(...pathsOf(page.changes));
-        return seen.length >= 3 * 80;
+        return seen.length >= 160;
       });
-      assert.equal(position.sequence, 240);
-      assert.equal(new Set(seen).size, 240);
-      for (const name of ['p', 'q', 'r']) {
+      assert.equal(position.sequence, 160);
+      assert.equal(new Set(seen).size, 160);
+      for (const name of names) {
         for (let index = 0; index < 8; index++) {
           const prefix = `${name}/${index}/`;
           const own = seen.filter((path) => path.startsWith(prefix));
@@ -137,7 +138,6 @@ export function testChanges(
           );
         }
       }
-      assert.equal(processes.length, 3);
     });
 
     it('refuses cursors of another database, and of changes that a restored backup does not have', async (t) => {
