@@ -30,7 +30,7 @@ describe('A failed change in a batch', () => {
       [PATCH_REF, 422],
       [POST_COMMIT, 403],
     ] as const;
-    for (const [route, status] of refusals) {
+    const assertAlone = async ([route, status]: (typeof refusals)[number]) => {
       const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
       host.intercept(async (request) => {
         if (request.route !== route) return undefined;
@@ -46,7 +46,8 @@ describe('A failed change in a batch', () => {
       const failed = outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [index] : []));
       assert.deepEqual(failed, [3]);
       assert.equal(Object.keys(await filesIn(repository)).length, 7);
-    }
+    };
+    await Promise.all(refusals.map(assertAlone));
   });
 
   it('does not cause one commit per change when the branch rejects every commit', async (t) => {
