@@ -5,7 +5,7 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, button, enterFolder, messages, row, waitForMessage } from './elements.ts';
-import { openSite } from './open-site.ts';
+import { openSite, PARTS_AND_TRASH } from './open-site.ts';
 import { photo } from './samples.ts';
 import type { Site } from './site.ts';
 import { assertIsolatedStyles } from './styles.ts';
@@ -35,7 +35,7 @@ test('The details describe the selected entries and what happened to them, undo 
   const { site, page } = await openSite(t, {
     files,
     folder: 'Activity/',
-    settings: { TRASH_DAYS: '30' },
+    settings: PARTS_AND_TRASH,
     visit: { permissions: ['clipboard-read', 'clipboard-write'] },
   });
   await page.getByRole('button', { name: 'Details' }).click();

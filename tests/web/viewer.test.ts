@@ -19,7 +19,7 @@ import {
   waitForTitle,
 } from './elements.ts';
 import { requestsOf } from './intercept.ts';
-import { visitSite } from './open-site.ts';
+import { PARTS_AND_TRASH, visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
 import type { Site } from './site.ts';
 import { assertIsolatedStyles } from './styles.ts';
@@ -58,7 +58,7 @@ test('The viewer shows large photos by their previews, rotates, deletes, renames
   };
   const { page, site } = await visitSite(t, {
     files,
-    settings: { TRASH_DAYS: '30' },
+    settings: PARTS_AND_TRASH,
     visit: { expectedErrors: [/preview\/Large\/2\.jpg/, /412.*file\/Large\/1\.jpg/] },
   });
   await enterFolder(page, 'Quick');
