@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
   button,
@@ -56,7 +55,6 @@ test('All parts of the page work by keyboard: shortcuts, regions, the filter, th
 
   await enterRoot(page);
   await runsActionsByPalette(page);
-  await assertAccessible(page, t, { state: 'the command palette' });
   await assertIsolatedStyles(page);
   await opensFoldersByPalette(page);
 

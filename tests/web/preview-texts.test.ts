@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { contents, enterFolder } from './elements.ts';
 import { requestsOf } from './intercept.ts';
@@ -86,7 +85,6 @@ test('Texts are shown in their formats and as source, in parts, and hostile ones
   await enterFolder(page, 'formats');
   await loadsInParts(page);
   await formatsCode(page);
-  await assertAccessible(page, t, { state: 'code' });
   await showsSource(page);
   await formatsJson(page);
   await formatsTables(page);
