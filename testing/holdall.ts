@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { atEnd, type Owner } from './at-end.ts';
+import { createSqlite } from './migrated-database.ts';
 import { lastLines, printAtFailure } from './print-at-failure.ts';
 import { until } from './until.ts';
 
@@ -62,7 +63,7 @@ export interface Start {
 
 /** Starts the service and waits until it is ready. It is stopped when its owner ends. */
 export async function startHoldall(t: Owner, { root, settings, ...start }: Start = {}): Promise<Holdall> {
-  const served = root ?? (await temporaryFolder(t));
+  const served = root ?? (await newRoot(t, settings));
   const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, ...start });
   const log: LogLine[] = [];
   let output = '';
@@ -116,6 +117,16 @@ export async function temporaryFolder(t: Owner): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdall-process-')));
   atEnd(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
+}
+
+/** With one of these, the database is not in the served folder. */
+const DATABASE_SETTINGS = ['STORAGE_TYPE', 'STATE_DIR', 'DATABASE_URL'];
+
+/** Creates a folder to serve. Its database has all tables, if it is there: running the migrations takes longer than a copy. */
+export async function newRoot(t: Owner, settings: Start['settings'] = {}): Promise<string> {
+  const root = await temporaryFolder(t);
+  if (!DATABASE_SETTINGS.some((name) => name in settings)) await createSqlite(join(root, '.holdall'));
+  return root;
 }
 
 /** Returns whether a process is running. A zombie is not. */

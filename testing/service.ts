@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import { readConfig } from '../src/config/config.ts';
 import { createLogger } from '../src/observability/log.ts';
 import { startService } from '../src/server/service.ts';
 import { atEnd, type Owner } from './at-end.ts';
-import { DEFAULTS, type LogLine, temporaryFolder } from './holdall.ts';
-import { createSqlite } from './migrated-database.ts';
+import { DEFAULTS, type LogLine, newRoot } from './holdall.ts';
 import { lastLines, printAtFailure } from './print-at-failure.ts';
 
 /** A service in this process. */
@@ -36,9 +34,6 @@ interface StartInProcess {
  */
 const DEFAULTS_HERE = { ...DEFAULTS, AUDIT_LOG: 'off', SHUTDOWN_TIMEOUT: '1' };
 
-/** With one of these, the database is not in the served folder. */
-const DATABASE_SETTINGS = ['STORAGE_TYPE', 'STATE_DIR', 'DATABASE_URL'];
-
 /**
  * Starts the service with these settings in this process, as a process of the service does after it has read its
  * environment. It is stopped when its owner ends. Rejects with the error of a start that fails.
@@ -47,9 +42,7 @@ export async function startInProcess(
   t: Owner,
   { root, settings = {}, log = [] }: StartInProcess = {},
 ): Promise<ServiceInProcess> {
-  const served = root ?? (await temporaryFolder(t));
-  if (root === undefined && !DATABASE_SETTINGS.some((name) => name in settings))
-    await createSqlite(join(served, '.holdall'));
+  const served = root ?? (await newRoot(t, settings));
   const config = readConfig({ ...DEFAULTS_HERE, DISK_ROOT: served, ...settings });
   let output = '';
   const logger = createLogger(config.LOG_LEVEL, (line) => {
