@@ -3,8 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSy
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import { temporaryFolder } from '../../testing/holdall.ts';
-import { type ServiceInProcess, startInProcess } from '../../testing/service.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { form, json } from '../access/guarded-service.ts';
 import { snapshot } from '../faults/trees.ts';
@@ -346,11 +345,11 @@ describe('A share link', () => {
   });
 });
 
-it('ends a link in all services when it is revoked, expires, or its creator loses access', async (t) => {
+it('ends a link in all processes when it is revoked, expires, or its creator loses access', async (t) => {
   const service = await startAttackedService(t);
   restore(service);
   truncateSync(join(service.root, 'mine/folder/large.bin'), 96 * 1024 * 1024);
-  const other = await startOther(t, service);
+  const other = await startProcess(t, service);
   const revoked = await share(service);
   const expiring = await share(service);
   const orphaned = await share(service);
@@ -376,7 +375,7 @@ it('ends a link in all services when it is revoked, expires, or its creator lose
   assert.equal(response.statusCode, 200);
   assert.equal((await service.attack(`/-/links/${revoked.id}`, { method: 'DELETE' })).status, 200);
   assert.ok(await isGone(revoked));
-  await until('the response of the other service has ended', () =>
+  await until('the response of the other process has ended', () =>
     other.log.some((line) => line['link'] === revoked.id && line['status'] === 499),
   );
 
@@ -399,7 +398,7 @@ it('ends a link in all services when it is revoked, expires, or its creator lose
   await until('the link ended with the user', () => isGone(orphaned));
 });
 
-/** Another service of the same folder, with the same database and access file. */
-function startOther(t: TestContext, { root, accessFile }: AttackedService): Promise<ServiceInProcess> {
-  return startInProcess(t, { root, settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', AUDIT_LOG: 'off' } });
+/** Another process that serves the same folder, with the same database and access file. */
+function startProcess(t: TestContext, { root, accessFile }: AttackedService): Promise<Holdall> {
+  return startHoldall(t, { root, settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', AUDIT_LOG: 'off' } });
 }
