@@ -21,7 +21,7 @@ const OWN_PROCESS: readonly string[] = [
  * Seconds of tests in one process, as recorded: with a process, a browser and servers for each file, so that sharing them takes
  * about half. With more, cores would be idle at the end of a run.
  */
-const MAX_SECONDS = 215;
+const MAX_SECONDS = 110;
 
 /** Seconds of a file without a recorded duration: it takes less than a second, or it is new. */
 const UNRECORDED_SECONDS = 0.5;
