@@ -161,7 +161,10 @@ class StreamedForm implements Form {
     body.on('header', (header: PartHeader) => this.#addPart(header, body));
   }
 
-  /** The end counts when it was received: the reader can be as slow as the store, while the client sends more. */
+  /**
+   * Notes the end of a body when it is received. Dicer has no event for that, and `end` waits for the reader, which can be as slow
+   * as the store while the client sends more.
+   */
   #observeEnd(body: Readable): void {
     body.push = (...args) => {
       if (args[0] === null) {

@@ -23,11 +23,7 @@ function launch(program: string | undefined): Promise<Browser> {
   assert.ok(program !== undefined, 'Chromium is installed.');
   // Neither a page nor the browser itself reaches another machine. Names for tests (RFC 6761) are this one.
   const rules = ['MAP *.test 127.0.0.1', 'MAP * ~NOTFOUND', 'EXCLUDE 127.*', 'EXCLUDE localhost'];
-  const args = [
-    ...FLAGS,
-
-    `--host-resolver-rules=${rules.join(', ')}`,
-  ];
+  const args = [...FLAGS, `--host-resolver-rules=${rules.join(', ')}`];
   // In the locale POSIX, the browser can't open files with other names than ASCII.
   const env = { ...process.env, LC_ALL: 'C.UTF-8' };
   return chromium.launch({ executablePath: program, headless: true, chromiumSandbox: false, args, env });
