@@ -106,19 +106,24 @@ async function runRepeatedly(
   t: TestContext,
   { target, log, name, kills, isKilled = true, onlyWrites = false, maxOperations = MAX_OPERATIONS }: Run,
 ): Promise<void> {
-  const runs = isKilled ? kills : 0;
-  for (let run = 0; run <= runs; run++) {
-    const before = (await linesOf(log)).length;
+  const processes = isKilled ? kills + 1 : 1;
+  for (let run = 0; run < processes; run++) {
     const args = [PROCESS, target, `${name}-${run}`, log, onlyWrites ? 'only-writes' : ''];
     const child = spawn(process.execPath, args, { stdio: 'inherit' });
     atEnd(t, () => child.kill('SIGKILL'));
     const exited = once(child, 'exit');
-    const lines = isKilled ? 2 + Math.random() * maxOperations : maxOperations * kills;
-    await until('the process has done some operations', async () => (await linesOf(log)).length - before > lines);
-    child.kill(run < runs ? 'SIGKILL' : 'SIGTERM');
+    if (isKilled) await untilLinesAdded(log, 2 + Math.random() * maxOperations);
+    else for (let round = 0; round < kills; round++) await untilLinesAdded(log, maxOperations);
+    const isLast = run === processes - 1;
+    child.kill(isLast ? 'SIGTERM' : 'SIGKILL');
     const [code] = await exited;
-    assert.equal(code, run < runs ? null : 0);
+    assert.equal(code, isLast ? 0 : null);
   }
+}
+
+async function untilLinesAdded(log: string, count: number): Promise<void> {
+  const before = (await linesOf(log)).length;
+  await until('the process has done some operations', async () => (await linesOf(log)).length - before > count);
 }
 
 const linesOf = async (log: string) => (existsSync(log) ? (await readFile(log, 'utf8')).trim().split('\n') : []);
