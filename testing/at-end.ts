@@ -13,16 +13,17 @@ export function atEnd(owner: Owner, end: () => unknown): void {
   if (known) return void known.unshift(end);
   const all = [end];
   endings.set(owner, all);
-  owner.after(async () => {
-    for (const each of all) await each();
-  });
+  owner.after(() => runAll(all));
 }
 
 /** Returns the owner of what the tests of the current suite share. */
 export function ownerOfSuite(): Owner {
   const ends: (() => Promise<void>)[] = [];
-  after(async () => {
-    for (const end of ends) await end();
-  });
+  after(() => runAll(ends));
   return { after: (end) => void ends.push(end) };
+}
+
+/** Runs each function and forgets it, because the test runner keeps each hook, with all that it refers to, until the process ends. */
+async function runAll(ends: (() => unknown)[]): Promise<void> {
+  for (let end = ends.shift(); end; end = ends.shift()) await end();
 }

@@ -276,7 +276,16 @@ export async function startService(
     });
   }
   const { port: boundPort } = app.server.address() as AddressInfo;
-  const dropConnections = keepsConnections ? keepConnections(boundPort) : () => {};
+  // The test runner keeps what its hooks refer to until the process ends. Of a stopped service, that is not the application,
+  // because no function of the result refers to it.
+  const open = new AsyncDisposableStack();
+  open.adopt(cacheFolder, (folder) => rm(folder, { recursive: true, force: true }));
+  open.defer(close);
+  open.adopt(media, (each) => each.close());
+  open.adopt(thumbnails, (each) => each.close());
+  open.use(resources);
+  open.adopt(app, (each) => each.close());
+  if (keepsConnections) open.defer(keepConnections(boundPort));
   return {
     port: boundPort,
     store,
@@ -291,15 +300,7 @@ export async function startService(
       await emptyStore(opened);
       log.length = 0;
     },
-    async stop() {
-      dropConnections();
-      await app.close();
-      await resources.disposeAsync();
-      await thumbnails.close();
-      await media.close();
-      await close();
-      await rm(cacheFolder, { recursive: true, force: true });
-    },
+    stop: () => open.disposeAsync(),
   };
 }
 
