@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { isStoreError } from '../../src/model/error.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import { RecoveryFolder } from '../../src/stores/disk/recovery.ts';
+import { atEnd } from '../../testing/at-end.ts';
 import { file, folder, ofKind, plant, silentLog, textOf } from '../contract/bytes.ts';
 
 interface LoggedError {
@@ -154,9 +155,10 @@ describe('A disk that recovers files and folders', () => {
       const contents = Array.from({ length: RACES }, (_, index) => `x${index}`);
       for (const content of contents) {
         await writeFile(join(root, 'aside'), content);
+        newer.interfere();
         await restore();
       }
-      await newer.terminate();
+      await newer.stop();
       assert.deepEqual(errors, []);
       const remaining = await contentsIn(root);
       assert.deepEqual(remaining.filter((each) => each.startsWith('x')).toSorted(), contents.toSorted());
@@ -187,9 +189,10 @@ describe('A disk that recovers files and folders', () => {
         const moved = await recovery.reserve(content);
         await mkdir(moved);
         await writeFile(join(moved, content), content);
+        newer.interfere();
         await recovery.restoreFolder(moved, join(root, 'd'), folder('d'));
       }
-      await newer.terminate();
+      await newer.stop();
       assert.deepEqual(errors, []);
       const remaining = await contentsIn(root);
       assert.deepEqual(remaining.filter((each) => each.startsWith('x')).toSorted(), contents.toSorted());
@@ -218,24 +221,32 @@ async function contentsIn(path: string): Promise<string[]> {
   );
 }
 
-/** Starts a thread that repeatedly creates a file or folder at `target`, renames it into `folder`, and deletes it. */
-async function startRenaming(
-  t: TestContext,
-  options: { kind: 'file' | 'folder'; target: string; folder: string },
-): Promise<Worker> {
-  const renamer = new Worker(createAndRename, { eval: true, workerData: options });
-  t.after(() => renamer.terminate());
+/** Interferences with one restoration: fewer than make it give up, because each makes at most one attempt fail. */
+const INTERFERENCES = 90;
+
+/** Starts a thread that creates a file or folder at `target`, renames it into `folder`, and deletes it, when it is asked to. */
+async function startRenaming(t: TestContext, options: { kind: 'file' | 'folder'; target: string; folder: string }) {
+  const remaining = new Int32Array(new SharedArrayBuffer(4));
+  const renamer = new Worker(createAndRename, { eval: true, workerData: { ...options, remaining } });
+  const stop = () => renamer.terminate();
+  atEnd(t, stop);
   await new Promise((resolve) => renamer.once('message', resolve));
-  return renamer;
+  const interfere = () => {
+    Atomics.store(remaining, 0, INTERFERENCES);
+    Atomics.notify(remaining, 0);
+  };
+  return { interfere, stop };
 }
 
 const createAndRename = `
   const { mkdirSync, readFileSync, renameSync, rmdirSync, unlinkSync, writeFileSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
-  const { kind, target, folder } = workerData;
+  const { kind, target, folder, remaining } = workerData;
   mkdirSync(folder);
   parentPort.postMessage('started');
   for (let index = 0; ; index += 1) {
+    Atomics.wait(remaining, 0, 0);
+    Atomics.sub(remaining, 0, 1);
     try {
       if (kind === 'file') writeFileSync(target, 'newer', { flag: 'wx' });
       else {
