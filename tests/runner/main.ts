@@ -171,8 +171,8 @@ async function runFiles(
   using _loops = stress ? keepCoresBusy() : undefined;
   const stream = run({
     files: [...(processes?.modules ?? longestFirst(files))],
-    // More than the number of cores, because tests spend much of their time waiting.
-    concurrency: availableParallelism() + 2,
+    // One more than there are cores, because tests spend much of their time waiting.
+    concurrency: availableParallelism() + 1,
     execArgv: [
       // The heap that a busy process has. Otherwise, each would collect garbage many times while it grows.
       '--min-semi-space-size=16',
