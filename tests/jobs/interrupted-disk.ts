@@ -2,7 +2,6 @@ import fs, { mkdtemp, rm } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, mock } from 'node:test';
 import type { Store } from '../../src/model/store.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { silentLog } from '../contract/bytes.ts';
@@ -17,21 +16,6 @@ export function testInterruptedOnDisk(oneOf: number): void {
   /** The fault of the process that runs now. One test runs at a time. */
   let current: Fault | undefined;
 
-  for (const name of [...CHANGES, ...READS]) {
-    const original = fs[name] as (...args: unknown[]) => Promise<unknown>;
-    const isChange = (CHANGES as readonly string[]).includes(name);
-    mock.method(fs, name, async (...args: unknown[]) => {
-      const isStep = isChange || (name === 'open' && args[1] === 'wx');
-      if (await current?.fails({ isStep })) throw Object.assign(new Error('EIO: injected'), { code: 'EIO' });
-      return original(...args);
-    });
-  }
-  syncBuiltinESMExports();
-  after(() => {
-    mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-
   testInterruptedJobs('disk', {
     interruptions: ['killed', 'outage'],
     concurrency: 1,
@@ -39,6 +23,7 @@ export function testInterruptedOnDisk(oneOf: number): void {
     takesNewContent: true,
     async create() {
       const root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
+      const restore = replaceFunctions(async (step) => !!(await current?.fails(step)));
       const stores: Store[] = [];
       return {
         async open(fault) {
@@ -51,9 +36,32 @@ export function testInterruptedOnDisk(oneOf: number): void {
         async remove() {
           current = undefined;
           for (const store of stores) await store.close?.();
+          restore();
           await rm(root, { recursive: true, force: true });
         },
       };
     },
   });
+}
+
+/** Makes functions of `node:fs/promises` reject if `fails` resolves with true, and returns a function that ends that. */
+function replaceFunctions(fails: Fault['fails']): () => void {
+  const names = [...CHANGES, ...READS];
+  const originals = names.map((name) => [name, fs[name] as (...args: unknown[]) => Promise<unknown>] as const);
+  const replace = (functions: Iterable<readonly [string, unknown]>) => {
+    Object.assign(fs, Object.fromEntries(functions));
+    syncBuiltinESMExports();
+  };
+  replace(
+    originals.map(([name, original]) => {
+      const isChange = (CHANGES as readonly string[]).includes(name);
+      const replaced = async (...args: unknown[]) => {
+        const isStep = isChange || (name === 'open' && args[1] === 'wx');
+        if (await fails({ isStep })) throw Object.assign(new Error('EIO: injected'), { code: 'EIO' });
+        return original(...args);
+      };
+      return [name, replaced];
+    }),
+  );
+  return () => replace(originals);
 }

@@ -147,7 +147,13 @@ async function countSteps(
     })('killed', Number.POSITIVE_INFINITY);
     const { job, world, others } = await prepare(scenario, place, { fault: counting, changes });
     steps = 0;
-    await job.run(world, { isResumed: false, beforeSave: () => counting.fails({ isStep: true }) });
+    let saves = 0;
+    const beforeSave = () => {
+      saves++;
+      return counting.fails({ isStep: true });
+    };
+    await job.run(world, { isResumed: false, beforeSave });
+    assert.ok(steps > saves, 'The changes of the store are steps.');
     return { steps, state: await others.state() };
   } finally {
     await place.remove();
