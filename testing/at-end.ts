@@ -13,17 +13,20 @@ export function atEnd(owner: Owner, end: () => unknown): void {
   if (known) return void known.unshift(end);
   const all = [end];
   endings.set(owner, all);
-  owner.after(() => runAll(all));
+  owner.after(() => callAll(all));
 }
 
 /** Returns the owner of what the tests of the current suite share. */
 export function ownerOfSuite(): Owner {
   const ends: (() => Promise<void>)[] = [];
-  after(() => runAll(ends));
+  after(() => callAll(ends));
   return { after: (end) => void ends.push(end) };
 }
 
-/** Runs each function and forgets it, because the test runner keeps each hook, with all that it refers to, until the process ends. */
-async function runAll(ends: (() => unknown)[]): Promise<void> {
+/**
+ * Calls each function and forgets it. The test runner keeps the hook that calls them, and all that it refers to, until the
+ * process ends.
+ */
+async function callAll(ends: (() => unknown)[]): Promise<void> {
   for (let end = ends.shift(); end; end = ends.shift()) await end();
 }

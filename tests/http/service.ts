@@ -161,6 +161,9 @@ export async function startService(
     ...options
   }: ServiceOptions = {},
 ): Promise<TestService> {
+  // The test runner keeps the hooks that stop a service, and all that they refer to, until the process ends. A stopped service
+  // lets its application go, because only these resources refer to it.
+  const resources = new AsyncDisposableStack();
   const page = await readWebPage(BUILT_PAGE);
   const { store: opened, streamsLargeFiles, close } = await backend.open();
   const isVisited = visitedBackends.has(backend);
@@ -168,15 +171,18 @@ export async function startService(
   const signedUrls = hasSignedUrls ? new SignedUrls(randomBytes(MIN_KEY_BYTES)) : undefined;
   const store = wrap ? wrap(opened) : opened;
   const cacheFolder = await mkdtemp(join(tmpdir(), 'holdall-test-cache-'));
+  resources.adopt(cacheFolder, (folder) => rm(folder, { recursive: true, force: true }));
+  resources.defer(close);
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const contentUrl = contentOrigin === undefined ? undefined : contentOrigin + basePath;
   const retention = { trash: true, versions: true };
   const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, retention, ...options });
-  const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const media = createMediaDetails({ files, cacheFolder, cacheSize: 1024 * 1024 });
+  resources.adopt(media, (each) => each.close());
+  const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
+  resources.adopt(thumbnails, (each) => each.close());
   const { maxUploadSize } = options;
-  const resources = new AsyncDisposableStack();
   const database = hasJobs || isVisited ? await startTestDatabase(cacheFolder, resources) : undefined;
   const appTokens = database && createAppTokens(database, { logger, resources });
   const access = typeof accessOption === 'function' ? accessOption(appTokens?.lookup) : accessOption;
@@ -264,6 +270,7 @@ export async function startService(
     },
     logger,
   );
+  resources.adopt(app, (each) => each.close());
   addRoutes(app);
   await app.listen({ host: '127.0.0.1', port });
   if (links && isVisited) {
@@ -276,16 +283,7 @@ export async function startService(
     });
   }
   const { port: boundPort } = app.server.address() as AddressInfo;
-  // The test runner keeps what its hooks refer to until the process ends. Of a stopped service, that is not the application,
-  // because no function of the result refers to it.
-  const open = new AsyncDisposableStack();
-  open.adopt(cacheFolder, (folder) => rm(folder, { recursive: true, force: true }));
-  open.defer(close);
-  open.adopt(media, (each) => each.close());
-  open.adopt(thumbnails, (each) => each.close());
-  open.use(resources);
-  open.adopt(app, (each) => each.close());
-  if (keepsConnections) open.defer(keepConnections(boundPort));
+  if (keepsConnections) resources.defer(keepConnections(boundPort));
   return {
     port: boundPort,
     store,
@@ -300,7 +298,7 @@ export async function startService(
       await emptyStore(opened);
       log.length = 0;
     },
-    stop: () => open.disposeAsync(),
+    stop: () => resources.disposeAsync(),
   };
 }
 
