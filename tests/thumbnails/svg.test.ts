@@ -109,8 +109,9 @@ test('rejects an SVG with exponential entity expansion', async () => {
 
 const countProcesses = () => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
 
-/** Counts processes of this one, which can have some of other tests. */
-function watchProcesses() {
+/** Finds drawing processes: those that start from now on. Other files that share this process can have some until it ends. */
+async function watchProcesses() {
+  await settled();
   const before = countProcesses();
   return {
     hasProcess: () => countProcesses() > before,
@@ -120,7 +121,7 @@ function watchProcesses() {
 }
 
 test('ends the drawing process of an SVG that takes too much CPU time, and remembers it', async (t) => {
-  const { untilEnded } = watchProcesses();
+  const { untilEnded } = await watchProcesses();
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, cpuTimeMs: 1 });
   const drawing = gallery.put('endless.svg', endlessSvg());
@@ -134,7 +135,7 @@ test('ends the drawing process of an SVG that takes too much CPU time, and remem
 });
 
 test('kills the drawing process of an SVG when all its requests are cancelled', async (t) => {
-  const { hasProcess, untilEnded } = watchProcesses();
+  const { hasProcess, untilEnded } = await watchProcesses();
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, cpuTimeMs: 600_000 });
   const controller = new AbortController();
