@@ -106,15 +106,18 @@ async function runRepeatedly(
   t: TestContext,
   { target, log, name, kills, isKilled = true, onlyWrites = false, maxOperations = MAX_OPERATIONS }: Run,
 ): Promise<void> {
-  const processes = isKilled ? kills + 1 : 1;
-  for (let run = 0; run < processes; run++) {
+  const runs = isKilled ? kills + 1 : 1;
+  for (let run = 0; run < runs; run++) {
     const args = [PROCESS, target, `${name}-${run}`, log, onlyWrites ? 'only-writes' : ''];
     const child = spawn(process.execPath, args, { stdio: 'inherit' });
     atEnd(t, () => child.kill('SIGKILL'));
     const exited = once(child, 'exit');
-    if (isKilled) await untilLinesAdded(log, 2 + Math.random() * maxOperations);
-    else for (let round = 0; round < kills; round++) await untilLinesAdded(log, maxOperations);
-    const isLast = run === processes - 1;
+    if (isKilled) {
+      await untilLinesAdded(log, 2 + Math.random() * maxOperations);
+    } else {
+      for (let round = 0; round < kills; round++) await untilLinesAdded(log, maxOperations);
+    }
+    const isLast = run === runs - 1;
     child.kill(isLast ? 'SIGTERM' : 'SIGKILL');
     const [code] = await exited;
     assert.equal(code, isLast ? 0 : null);
