@@ -62,6 +62,17 @@ describe('The versions of a disk', () => {
     assert.deepEqual([await textsOf('d'), await textsOf('d/v')], [['old d'], []]);
   });
 
+  it('are none for a name that is too long for the file system', async (t) => {
+    const { store, write } = await open(t);
+    for (const text of ['old', 'new']) await write('a', text);
+    const [version] = (await store.listVersions(file('a'))).versions;
+    assert.ok(version);
+    for (const path of ['é'.repeat(128), `f/${'é'.repeat(128)}`, `${'é'.repeat(128)}/f`].map(file)) {
+      assert.deepEqual(await store.listVersions(path), { versions: [] });
+      await assert.rejects(store.readVersion(path, version.id), { kind: 'not-found' });
+    }
+  });
+
   it('void the claim of a replacement that was interrupted before the new file arrived', async (t) => {
     const { root, write, textsOf, history } = await open(t);
     await write('a', 'current');

@@ -15,9 +15,19 @@ export async function requireOwnFolder(root: string, folder: string, find: Find 
   let path = root;
   for (const name of relative(root, folder).split('/')) {
     path += `/${name}`;
-    const found = await find(path);
+    const found = await findUnlessTooLong(path, find);
     if (!found) return;
     if (!found.isDirectory()) throw ownFolderReplaced(relative(root, path));
+  }
+}
+
+/** A name that is too long for the file system does not exist, so nothing can have replaced it. */
+async function findUnlessTooLong(path: string, find: Find) {
+  try {
+    return await find(path);
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENAMETOOLONG') return undefined;
+    throw error;
   }
 }
 
