@@ -1,5 +1,5 @@
 /*
- * 2,200 refused forms: a leak of some bytes for each of them shows only in the memory of a process that has received many.
+ * 4,000 refused forms: a leak of some bytes for each of them shows only in the memory of a process that has received many.
  */
 
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import { formOf, postBytes } from '../http/client.ts';
 import { anonymousMemory } from '../process/memory.ts';
 
 /** Requests after which the memory of the service no longer grows. */
-const WARM_UP = 600;
+const WARM_UP = 2400;
 
 /** Requests that would each use 0.1 MB if a part of them stayed in memory. */
 const MANY = 1600;
