@@ -29,7 +29,7 @@ export const MIN_CHILD_MEMORY_BYTES = 128 * 1024 * 1024;
 
 /**
  * Estimates from the header of an image how many bytes libvips needs to draw a rendition of it. The figures were
- * measured with libvips 8.18; `tests/thumbnails/memory.test.ts` compares the estimates with the real memory use.
+ * measured with libvips 8.18; `tests/long/image-memory.test.ts` compares the estimates with the real memory use.
  *
  * Returns `Infinity` for a format that is always drawn in a child process. Returns undefined for a file without a
  * supported image format.

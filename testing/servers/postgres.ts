@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, globSync } from 'node:fs';
-import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -40,7 +40,7 @@ export const POSTGRES_PASSWORD = 'a-secret-of-the-tests';
 /** Starts a server on a free port of 127.0.0.1. */
 export async function startPostgres(): Promise<TestPostgres> {
   assertDeclared('postgres');
-  const folder = await mkdtemp(join(tmpdir(), 'holdall-postgres-'));
+  const folder = await mkdtemp(join(await folderForData(), 'holdall-postgres-'));
   const forget = cleanUpAtExit({ kind: 'folder', name: folder });
   const port = await findFreePort();
   const data = join(folder, 'data');
@@ -123,6 +123,22 @@ export async function startPostgres(): Promise<TestPostgres> {
     restart: launch,
     stop,
   };
+}
+
+/** A file system in memory on most Linux systems, in which a database of several hundred files is soon created and removed. */
+const MEMORY_FOLDER = '/dev/shm';
+
+/** The bytes that all servers of a run may take there. Containers often have only 64 MiB. */
+const MIN_FREE_BYTES = 2 * 1024 ** 3;
+
+async function folderForData(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(MEMORY_FOLDER);
+    if (bavail * bsize >= MIN_FREE_BYTES) return MEMORY_FOLDER;
+  } catch {
+    // Other systems have no such folder.
+  }
+  return tmpdir();
 }
 
 /** A server that other test files also use, and that is therefore not killed. */

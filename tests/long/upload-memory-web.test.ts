@@ -1,5 +1,5 @@
 // Unfinished uploads whose files the page may read again: after a reload, and in one of two tabs. It needs three pages and ten
-// files. That uploads continue where they were, with files that the user chooses again, is proven in tests/web.
+// files. Files that the user chooses again: tests/long/unfinished-uploads-web.test.ts.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

@@ -13,7 +13,6 @@ const OWN_PROCESS: readonly string[] = [
   'tests/media/details.test.ts',
   'tests/stores/disk-new-folders.test.ts',
   'tests/thumbnails/loaders.test.ts',
-  'tests/thumbnails/memory.test.ts',
   'tests/web/models/upload-model.test.ts',
 ];
 

@@ -1,3 +1,5 @@
+// Only this file proves in a browser that uploads wait while the service is down, and that the user chooses the same files again
+// after a reload. It kills and starts a service of its own. tests/web/models has the rules.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -7,11 +9,11 @@ import type { Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { becomes } from './becomes.ts';
-import { row } from './elements.ts';
-import { assertAscending, holdUploads, PART, partsOf, recordOffsets, SIZE, untilHeld } from './held-uploads.ts';
-import { openSite, PARTS_AND_TRASH } from './open-site.ts';
-import { openFileChooser, tray, trayShows, uploadRow } from './uploading.ts';
+import { becomes } from '../web/becomes.ts';
+import { row } from '../web/elements.ts';
+import { assertAscending, holdUploads, PART, partsOf, recordOffsets, SIZE, untilHeld } from '../web/held-uploads.ts';
+import { openSite, PARTS_AND_TRASH } from '../web/open-site.ts';
+import { openFileChooser, tray, trayShows, uploadRow } from '../web/uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

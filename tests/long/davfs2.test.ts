@@ -1,3 +1,5 @@
+// Only this file proves that Vim, cp, git and SQLite work on a mount of davfs2. It needs a service of its own, and hundreds of
+// processes. tests/dav has the requests of davfs2, and other clients.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
@@ -7,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
+import { startDavProcess } from '../dav/dav-service.ts';
+import { mountDavfs2 } from '../dav/davfs2.ts';
+import { treeIn } from '../dav/trees.ts';
 import type { Need } from '../runner/needs.ts';
-import { startDavProcess } from './dav-service.ts';
-import { mountDavfs2 } from './davfs2.ts';
-import { treeIn } from './trees.ts';
 
 export const needs: readonly Need[] = ['davfs2', 'git', 'sqlite3', 'vim'];
 
