@@ -14,10 +14,15 @@ afterEach((context) => {
  * lines of the log of a service.
  */
 export function printAtFailure(owner: Owner, title: string, text: () => string): void {
+  atEnd(owner, printerAtFailure(title, text));
+}
+
+/** Returns a function that prints a text to stderr if a test of this process has failed since this call. */
+export function printerAtFailure(title: string, text: () => string): () => void {
   const before = failures;
-  atEnd(owner, () => {
+  return () => {
     if (failures > before) process.stderr.write(`${title}:\n${text()}\n`);
-  });
+  };
 }
 
 /** The number of lines that `lastLines` returns. */

@@ -191,8 +191,16 @@ const RESTORE_INITIAL_ROWS = `
 /** Like most servers: passwords over TCP, and UTF-8. */
 const INIT_OPTIONS = ['-U', USER, '--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale', '--no-sync'];
 
-/** Data need not survive a power failure of the machine that runs the tests. */
-const OPTIONS = ['-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off', '-c', 'shared_buffers=16MB'];
+/**
+ * Data need not survive a power failure of the machine that runs the tests. Shared memory is in the data folder, which is removed
+ * even if the server is killed.
+ */
+const OPTIONS = [
+  'listen_addresses=127.0.0.1',
+  'fsync=off',
+  'shared_buffers=16MB',
+  'dynamic_shared_memory_type=mmap',
+].flatMap((setting) => ['-c', setting]);
 
 async function untilReady(server: OwnedProcess, probe: () => Promise<unknown>): Promise<void> {
   let ending: string | undefined;

@@ -78,7 +78,7 @@ const STRIKES: readonly Strike[] = [
   { title: 'Jobs of a restored database that have ended', held: 'running', isKilled: false },
 ];
 
-// On a branch: tests/jobs/repeated-github.test.ts.
+// On a branch: tests/long/repeated-jobs.test.ts.
 describe('On a disk', () => {
   for (const { title, held, isKilled } of STRIKES) {
     it(`${title} leave new content at the same place alone`, async (t) => {

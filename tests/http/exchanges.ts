@@ -24,7 +24,9 @@ const exchanges: string[][] = [];
 // For all tests of the process. Tests that run at the same time print the requests of each other, too.
 afterEach((context) => {
   if ('passed' in context && !context.passed && exchanges.length > 0)
-    process.stderr.write(`The last requests, and their responses:\n${exchanges.flat().join('\n')}\n`);
+    process.stderr.write(
+      `The last requests of "${context.name}", and their responses:\n${exchanges.flat().join('\n')}\n`,
+    );
   exchanges.length = 0;
 });
 

@@ -34,6 +34,7 @@ import { createUploads } from '../../src/server/uploads.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import { createSqlite } from '../../testing/migrated-database.ts';
+import { lastLines, printerAtFailure } from '../../testing/print-at-failure.ts';
 import { type Backend, bare, disk, memory } from '../contract/backend.ts';
 import { keepConnections } from './client.ts';
 
@@ -175,6 +176,7 @@ export async function startService(
   resources.defer(close);
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  resources.defer(logPrinter(log));
   const contentUrl = contentOrigin === undefined ? undefined : contentOrigin + basePath;
   const retention = { trash: true, versions: true };
   const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, retention, ...options });
@@ -382,19 +384,23 @@ const idle = new Map<string, TestService[]>();
 /** How to make a service available again. */
 const returns = new WeakMap<TestService, () => void>();
 
+/** Prints the end of a log if a test has failed since this call. */
+const logPrinter = (log: readonly object[]) =>
+  printerAtFailure('The end of the log of the service', () => lastLines(log));
+
 async function acquire(backend: Backend, options: ServiceOptions): Promise<TestService> {
   const key = keyOf(backend, options);
   if (key === undefined) return startService(backend, options);
   const free = idle.get(key) ?? [];
   idle.set(key, free);
-  const known = free.pop();
-  if (known) {
-    await known.empty();
-    return known;
-  }
-  const started = await startService(backend, options);
-  returns.set(started, () => void free.push(started));
-  return started;
+  const service = free.pop() ?? (await startService(backend, options));
+  const print = logPrinter(service.log);
+  await service.empty();
+  returns.set(service, () => {
+    print();
+    free.push(service);
+  });
+  return service;
 }
 
 function release(service: TestService): void | Promise<void> {

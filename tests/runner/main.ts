@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
+import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { run, type TestsStream } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -62,7 +63,7 @@ export async function runTests(given: readonly string[]): Promise<number> {
 function parseArguments(given: readonly string[]): Arguments {
   const own = new Set(['--long', '--profile', '--require-all', '--save-durations', '--stress']);
   const patterns = given.filter((argument) => !argument.startsWith('-'));
-  const long = given.includes('--long');
+  const long = given.includes('--long') || patterns.some((pattern) => pattern.includes('tests/long/'));
   return {
     patterns: patterns.length > 0 ? patterns : [long ? LONG : SHORT],
     long,
@@ -76,6 +77,7 @@ function parseArguments(given: readonly string[]): Arguments {
 
 /** Returns whether all tests that ran passed. */
 async function runSelected(selection: Arguments, signal: AbortSignal): Promise<boolean> {
+  requireOptions(selection.nodeOptions);
   process.env['PATH'] = searchPath();
   const needs = new Map(selectFiles(selection.patterns).map((file) => [file, needsOf(file)]));
   const missing = meet(new Set([...needs.values()].flat()));
@@ -95,12 +97,20 @@ async function runSelected(selection: Arguments, signal: AbortSignal): Promise<b
   return passed;
 }
 
-/** Returns the test files that match, without duplicates. */
+/** Throws if Node.js does not accept the options, before anything is built. */
+function requireOptions(options: readonly string[]): void {
+  const { status, stderr } = spawnSync(process.execPath, [...options, '--version'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`Node.js does not accept ${options.join(' ')}: ${stderr.trim()}`);
+}
+
+/** Returns the test files that match, and those in folders that match, without duplicates. */
 function selectFiles(patterns: readonly string[]): string[] {
   return [
     ...new Set(
       patterns.flatMap((pattern) => {
-        const found = globSync(pattern);
+        const found = globSync(pattern).flatMap((path) =>
+          statSync(path).isDirectory() ? globSync(join(path, '**/*.test.ts')) : path,
+        );
         if (found.length === 0) throw new Error(`No test file matches "${pattern}".`);
         return found;
       }),
@@ -164,7 +174,7 @@ async function runFiles(
 ): Promise<boolean> {
   signal.throwIfAborted();
   const profile = profiling ? new Profile() : undefined;
-  // What is measured per file needs a process per file. Long tests run alone.
+  // What is measured per file needs a process per file. Long tests share none: many measure memory, or kill processes.
   const isShared = !profiling && !saving && !long;
   const processes = isShared ? shareProcesses(files) : undefined;
   const timeout = long ? LONG_TIMEOUT_MS : TIMEOUT_MS;
@@ -213,12 +223,18 @@ function coverageOf(nodeOptions: readonly string[]) {
   };
 }
 
+/** Node's runner counts a file without tests as a test that passes. */
 function watchSuccess(stream: TestsStream): () => boolean {
   let success = false;
-  stream.on('test:summary', ({ file, success: passed }) => {
+  let tests = 0;
+  stream.on('test:summary', ({ file, success: passed, counts }) => {
     if (file === undefined) success = passed;
+    else tests += counts.tests;
   });
-  return () => success;
+  return () => {
+    if (tests === 0) process.stderr.write('No test ran.\n');
+    return success && tests > 0;
+  };
 }
 
 /** Aborts the run at the first signal. Later signals don't interrupt the shutdown of the object store. */

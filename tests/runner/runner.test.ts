@@ -123,6 +123,19 @@ describe('npm test', () => {
     assert.doesNotMatch(stdout, /Not run/);
   });
 
+  it('fails when no test runs', async (t) => {
+    const options = ['--test-name-pattern=another name'];
+    const { status, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING }, options });
+    assert.equal(status, 1);
+    assert.match(stderr, /^No test ran\.$/m);
+  });
+
+  it('rejects unknown options before it builds', async (t) => {
+    const { status, stdout, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING }, options: ['--stres'] });
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(stderr, /^Node\.js does not accept --stres: .*bad option: --stres$/m);
+  });
+
   describe('with files that fail', () => {
     const owner = ownerOfSuite();
     let run: Awaited<ReturnType<typeof runTests>>;

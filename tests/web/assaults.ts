@@ -147,16 +147,17 @@ export async function openAndRead(service: string): Promise<string[]> {
   const seen: string[] = [];
   for (const path of ['', 'file/secret.txt']) {
     const opened = window.open(service + path);
-    for (let look = 0, isDenied = false; look < 20 && !isDenied; look++) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    if (!opened) throw new Error('The browser opened no window.');
+    for (let isDenied = false; !isDenied; ) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
       try {
-        const text = opened?.document.documentElement.outerHTML ?? '';
-        if (opened?.location.href !== 'about:blank') seen.push(`${path}: ${text}`);
+        const text = opened.document.documentElement.outerHTML;
+        if (opened.location.href !== 'about:blank') seen.push(`${path}: ${text}`);
       } catch {
         isDenied = true;
       }
     }
-    opened?.close();
+    opened.close();
   }
   return seen;
 }

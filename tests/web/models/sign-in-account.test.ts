@@ -90,9 +90,9 @@ const stateOf = ({ username, lastUsername, signInCount, isReloading }: Account) 
   isReloading: isReloading.value,
 });
 
-afterEach(() => sessionStorage.clear());
-
 describe('A page whose session expired', () => {
+  afterEach(() => sessionStorage.clear());
+
   it('shows one sign-in dialog for all rejected requests', async () => {
     const { account, dialogs, closeDialog } = createBrowser().open();
     const requests = Promise.all([account.reauthenticate(), account.reauthenticate(), account.requestSignIn()]);
@@ -149,6 +149,8 @@ describe('A page whose session expired', () => {
 });
 
 describe('A user who signs in', () => {
+  afterEach(() => sessionStorage.clear());
+
   it('keeps the page when no user or the same user was signed in before', () => {
     const { account, reloads } = createBrowser().open({ name: null });
     account.setUser('ann');
@@ -178,6 +180,8 @@ describe('A user who signs in', () => {
 });
 
 describe('A page that asks who is signed in', () => {
+  afterEach(() => sessionStorage.clear());
+
   const check = async (name: string | null, readUser: () => Promise<string | null | undefined>) => {
     const tab = createBrowser().open({ name, readUser });
     const hasEnded = await tab.account.check();
@@ -219,6 +223,8 @@ describe('A page that asks who is signed in', () => {
 });
 
 describe('A completed sign-in form', () => {
+  afterEach(() => sessionStorage.clear());
+
   it('closes its dialog, also when it signs in the user whose session has expired', () => {
     for (const isExpired of [false, true]) {
       const { account } = createBrowser().open();
@@ -238,6 +244,8 @@ describe('A completed sign-in form', () => {
 });
 
 describe('The other tabs of the browser', () => {
+  afterEach(() => sessionStorage.clear());
+
   it('receive the user who signs in, and do not broadcast the user again', () => {
     const browser = createBrowser();
     const [one, other, third] = [null, null, null].map((name) => browser.open({ name }));
@@ -287,6 +295,8 @@ describe('The other tabs of the browser', () => {
 });
 
 describe('A failed sign-in', () => {
+  afterEach(() => sessionStorage.clear());
+
   it('is explained in the language of the page, or with the message of the service', () => {
     const problemOf = (...failure: Parameters<typeof refusal>) =>
       withoutIsolates(signInProblem(refusal(...failure), language.value));
@@ -299,6 +309,8 @@ describe('A failed sign-in', () => {
 });
 
 describe('The identity provider', () => {
+  afterEach(() => sessionStorage.clear());
+
   it('receives the current URL, relative to the root of the service', () => {
     const here = new URL('https://files.test/below/photos/?preview=cat.txt');
     const { origin, pathname, searchParams } = new URL(urls.signIn(here));
