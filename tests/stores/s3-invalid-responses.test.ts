@@ -127,6 +127,36 @@ describe('A 200 response that the store did not send', () => {
   });
 });
 
+// OpenStack Swift: requests have the time of their arrival, and the last one wins, also if it is stored first.
+describe('A 200 response without an ETag from a store that has kept a later request', () => {
+  const KEPT_ANOTHER = { status: 200, headers: { 'x-amz-request-id': '1' } };
+
+  it('fails the upload as busy, and keeps the object of the other client', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy } = opened;
+    proxy.intercept(async ({ operation }) => {
+      if (operation !== 'PutObject') return undefined;
+      await put(opened, 'a', 'of another client');
+      return KEPT_ANOTHER;
+    });
+    await assert.rejects(store.write(file('a'), upload('text')), { code: 'file-busy', retryAfter: 1 });
+    assert.equal(await textOf(store, 'a'), 'of another client');
+  });
+
+  it('creates a folder that the other client has created, and no other folder', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, bucket } = opened;
+    proxy.intercept(async ({ operation, key = '' }) => {
+      if (operation !== 'PutObject') return undefined;
+      if (key.endsWith('kept/')) await put(opened, 'kept/', '');
+      return KEPT_ANOTHER;
+    });
+    await store.createFolder(folder('kept'));
+    await assert.rejects(store.createFolder(folder('removed')), { code: 'file-busy' });
+    assert.deepEqual(await bucket.keys(), ['kept/']);
+  });
+});
+
 describe('A response to a read', () => {
   const etag = { etag: '"e"' };
   const partial = (range: string | undefined, body: string): OwnResponse => ({

@@ -153,7 +153,8 @@ async function createMarker({ bucket, copier }: FileContext, folder: FolderPath,
     });
   } catch (error) {
     // Another client has created the folder meanwhile.
-    if (!isStoreError(error, 'condition-failed') || !(await copier.find(folder, { signal }))) throw error;
+    const isTaken = isStoreError(error) && (error.kind === 'condition-failed' || error.code === 'file-busy');
+    if (!isTaken || !(await copier.find(folder, { signal }))) throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Cancellable, PresignedPart } from '../../model/store.ts';
+import { concurrentlyModified } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { ConditionHeaders } from './capabilities.ts';
 import { LONG_TIMEOUT_MS } from './client.ts';
@@ -121,7 +122,7 @@ export function putObject(
   { attributes, condition, signal }: { attributes?: Attributes; condition?: ConditionHeaders } & Cancellable,
 ): Promise<string> {
   const headers = { 'content-type': 'application/octet-stream', ...attributes, ...condition };
-  const parse = (response: HttpResponse) => requireEtag(bucket, response.headers.etag);
+  const parse = (response: HttpResponse) => requireStored(bucket, response.headers);
   const timeoutMs = LONG_TIMEOUT_MS;
   return bucket.client.send({ method: 'PUT', key, headers, body, timeoutMs, signal, parse });
 }
@@ -230,7 +231,7 @@ export function uploadPart(
     body,
     timeoutMs: LONG_TIMEOUT_MS,
     signal,
-    parse: ({ headers }) => requireEtag(bucket, headers.etag),
+    parse: ({ headers }) => requireStored(bucket, headers),
   });
 }
 
@@ -479,6 +480,15 @@ function readHead(bucket: Bucket, headers: IncomingHttpHeaders): ObjectHead {
     ...metadataOf(headers),
     headers,
   };
+}
+
+/**
+ * Returns the ETag of an object that was stored. Throws `file-busy` if the store kept nothing, because a request that it
+ * received later had changed the object already: OpenStack Swift then sends 200 without an ETag.
+ */
+function requireStored(bucket: Bucket, { etag, 'x-amz-request-id': requestId }: IncomingHttpHeaders): string {
+  if (!etag && requestId !== undefined) throw concurrentlyModified();
+  return requireEtag(bucket, etag);
 }
 
 /**
