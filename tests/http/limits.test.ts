@@ -9,10 +9,12 @@ import { clientNetwork, clientSite } from '../../src/http/limits/connections.ts'
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { HANG_SECONDS, until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
+import { folder } from '../contract/bytes.ts';
 import {
   assertFailure,
   assertSuccess,
   begin,
+  type Exchange,
   type HttpResponse,
   postBytes,
   postForm,
@@ -191,39 +193,55 @@ describe('Concurrent copies of folders', () => {
 });
 
 describe('Concurrent folder listings', () => {
-  it('are limited to 32, and get 503 with Retry-After beyond the queue', async (t) => {
+  it('are limited to 32, take turns by client, and get 503 with Retry-After if too many wait', async (t) => {
     const gate = Promise.withResolvers<void>();
+    const started: string[] = [];
     let [now, most] = [0, 0];
     const { port } = await serve(t, {
+      access: OPEN,
+      limits: { trustProxy: ['loopback'] },
       wrap: (store) => ({
         ...store,
-        async list(...parameters) {
+        async list(path, options) {
+          started.push(path);
           most = Math.max(most, ++now);
           await gate.promise;
           now--;
-          return store.list(...parameters);
+          return store.list(folder(''), options);
         },
       }),
     });
-    const exchanges = Array.from({ length: 32 + 256 }, () => begin(port, '/'));
-    await until('32 listings are in progress', () => now === 32);
-    // A rejected request proves that the queue is full.
-    const refusals: HttpResponse[] = [];
-    await until('the queue is full', async () => {
-      const another = begin(port, '/');
-      exchanges.push(another);
-      const refused = await Promise.race([another.response.then(({ statusCode }) => statusCode), settled()]);
-      if (refused !== undefined) refusals.push(await send(port, '/'));
-      return refusals.length > 0;
-    });
-    const [refusal] = refusals;
-    assert.ok(refusal);
-    assertFailure(refusal, 503, /^Too many folder listings are in progress, and 256 are waiting\./);
-    assert.equal(refusal.headers['retry-after'], '1');
+    const exchanges: Exchange[] = [];
+    /** Lists a folder for a client this many times, and until a rejected request proves that the queue is full. */
+    const fill = async (path: string, client: string, count: number): Promise<HttpResponse> => {
+      const call = { headers: { 'x-forwarded-for': client } };
+      for (let sent = 0; sent < count; sent++) exchanges.push(begin(port, path, call));
+      let refusal: HttpResponse | undefined;
+      await until('the queue is full', async () => {
+        const another = begin(port, path, call);
+        exchanges.push(another);
+        const refused = await Promise.race([another.response.then(({ statusCode }) => statusCode), settled()]);
+        if (refused !== undefined) refusal = await send(port, path, call);
+        return refusal !== undefined;
+      });
+      assert.ok(refusal);
+      return refusal;
+    };
+    const refusals = [
+      await fill('/one/', '203.0.113.1', 32 + 128),
+      await fill('/two/', '203.0.113.2', 128),
+      await send(port, '/three/', { headers: { 'x-forwarded-for': '203.0.113.3' } }),
+    ];
+    for (const refusal of refusals) {
+      assertFailure(refusal, 503, /^Too many folder listings are in progress\. Try again in a second\.$/);
+      assert.equal(refusal.headers['retry-after'], '1');
+    }
+    assert.deepEqual(started, Array(32).fill('one/'));
     gate.resolve();
     const statuses = await Promise.all(exchanges.map(async ({ response }) => (await response).resume().statusCode));
     assert.equal(statuses.filter((status) => status === 200).length, 32 + 256);
     assert.equal(most, 32);
+    assert.equal(started.slice(32, 64).filter((path) => path === 'two/').length, 16);
   });
 });
 

@@ -123,8 +123,13 @@ async function findFirst(context: DavContext, depth: '0' | '1'): Promise<First> 
   return { entry: await requireEntry(files, target), page: undefined };
 }
 
-function listPage({ files, signal, environment }: DavContext, folder: FolderPath, cursor?: string): Promise<Listing> {
+function listPage(
+  { files, signal, environment, request }: DavContext,
+  folder: FolderPath,
+  cursor?: string,
+): Promise<Listing> {
   return environment.limitListing(
+    request.ip,
     () => files.list(folder, { signal, ...(cursor !== undefined && { cursor }) }),
     signal,
   );

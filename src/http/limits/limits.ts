@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import underPressure from '@fastify/under-pressure';
 import type { FastifyHttpOptions } from 'fastify';
-import { createSemaphore } from '../../concurrency/semaphore.ts';
+import { createFairSemaphore } from '../../concurrency/fair-semaphore.ts';
 import { throttleLog } from '../../observability/log-throttle.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
-import { type ConnectionLimits, limitConnections } from './connections.ts';
+import { type ConnectionLimits, clientNetwork, limitConnections } from './connections.ts';
 import { limitRate, type RateLimits } from './request-rate.ts';
 import {
   endSlowBodies,
@@ -102,20 +102,30 @@ const MAX_CONCURRENT_LISTINGS = 32;
 /** Maximum concurrent listings of the trash of a process. Each can read the names of all items. */
 export const MAX_CONCURRENT_TRASH_LISTINGS = 8;
 
-/** Maximum number of listings that wait. */
+/** Maximum number of listings that wait, and of those of one client. */
 const MAX_WAITING_LISTINGS = 256;
+const MAX_WAITING_LISTINGS_PER_CLIENT = 128;
 
-/** Runs a listing within the concurrency limit. Throws `overloaded` if the queue is full. */
-export type ListingLimiter = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
+/**
+ * Runs a listing for the client with this address within the concurrency limit. Clients whose listings wait take turns. Throws
+ * `overloaded` if too many wait.
+ */
+export type ListingLimiter = <Listing>(
+  address: string,
+  list: () => Promise<Listing>,
+  signal: AbortSignal,
+) => Promise<Listing>;
 
 export function createListingLimiter(limit = MAX_CONCURRENT_LISTINGS): ListingLimiter {
-  const semaphore = createSemaphore({
+  const semaphore = createFairSemaphore({
     limit,
+    limitPerClient: limit,
     maxWaiting: MAX_WAITING_LISTINGS,
+    maxWaitingPerClient: MAX_WAITING_LISTINGS_PER_CLIENT,
     busyMessage: 'Too many folder listings',
   });
-  return async (list, signal) => {
-    const release = await semaphore.acquire(signal);
+  return async (address, list, signal) => {
+    const release = await semaphore.acquire(clientNetwork(address), signal);
     try {
       return await list();
     } finally {

@@ -54,11 +54,11 @@ export function listingRoutes(app: App, service: Service): void {
       });
     if (name !== undefined && !prefersPage(request)) {
       const paths = [name].flat().map((each) => childOf(folder, each));
-      const entries = await runLimited(() => access.files.listPaths(folder, paths, { signal }), signal);
+      const entries = await runLimited(request.ip, () => access.files.listPaths(folder, paths, { signal }), signal);
       return respond({ entries });
     }
     const read = (at: string | undefined) =>
-      runLimited(() => access.files.list(folder, { cursor: at, limit, signal }), signal);
+      runLimited(request.ip, () => access.files.list(folder, { cursor: at, limit, signal }), signal);
     if (isRclone(request)) {
       const found = await read(cursor).catch(async (error: unknown) => {
         const location = isStoreError(error, 'not-found') ? fileRedirectUrl(request, folder) : undefined;

@@ -44,7 +44,7 @@ export function listTrashRoute(app: App): void {
       const { files } = accessOf(request);
       const signal = clientSignal(reply);
       const selection = { folder: parseTrashFolder(folder), cursor, limit, signal };
-      const page = await runLimited(() => files.listTrash(selection), signal);
+      const page = await runLimited(request.ip, () => files.listTrash(selection), signal);
       reply.header('cache-control', 'no-store');
       return {
         success: true,
