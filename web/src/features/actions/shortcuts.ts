@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { useLanguageSignal } from '../../platform/text/language.ts';
 import { useDialogs } from '../../ui/dialogs.tsx';
 import { clearTextSelection, hasTextSelection, isForPage, isKey } from '../../ui/keyboard.ts';
@@ -44,7 +44,8 @@ export function useShortcuts(): void {
     return true;
   };
 
-  useEffect(() => {
+  // In a layout effect, so that it is there for a key that follows at once.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || !isForPage(event)) return;
       if (run(event)) event.preventDefault();

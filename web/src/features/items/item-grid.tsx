@@ -258,7 +258,7 @@ function useItemKeys<Kind extends Item>(options: ItemKeysOptions<Kind>): void {
   const latest = useRef(options);
   latest.current = options;
   const [typeAhead] = useState(() => new TypeAhead());
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { target } = event;
       const { grid } = latest.current;

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Item, ItemList } from '../../model/item-list.ts';
 import { ROOT } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
@@ -71,7 +71,7 @@ export function useSelectionKeys<Kind extends Item>(
   const actions = useActions();
   const latest = useRef(remove);
   latest.current = remove;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const run = (event: KeyboardEvent): boolean => {
       if (isKey(event, ['Escape'])) list.clearSelection();
       else if (isKey(event, ['mod+a'])) list.selectAll();

@@ -222,7 +222,7 @@ function focusNewElement(path: string): void {
 
 /** Passes keys to the dialog if the focused element was removed, such as a button of the previous file. */
 function useUnfocusedKeys(dialog: RefObject<HTMLElement | null>): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pass = (event: KeyboardEvent) => {
       const inFront = [...document.querySelectorAll('dialog:modal')].at(-1);
       if (event.target !== document.body || inFront !== dialog.current) return;

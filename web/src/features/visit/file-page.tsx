@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { isForPage, keysOf } from '../../ui/keyboard.ts';
@@ -76,7 +76,7 @@ function Header({ file, viewer }: { file: FileEntry | undefined; viewer: ViewerS
 /** Runs the tools of the preview by their keys, as the viewer does. */
 function useToolKeys(viewer: ViewerState): void {
   const { characterKeys } = usePreferences();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || !isForPage(event)) return;
       const key = keysOf(event);
