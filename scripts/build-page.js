@@ -91,18 +91,18 @@ async function compressFolder(folder) {
 }
 
 /**
- * Prints the sizes of the first load, and each part that exceeds its budget. Returns whether none does.
+ * Prints the sizes of what each page of a folder loads, and each part that exceeds its budget. Returns whether none does.
  *
  * @param {Awaited<ReturnType<typeof measurePage>>} parts
  */
 function isWithinBudgets(parts) {
   let isWithinAll = true;
-  for (const { name, bytes, budget, isFirst } of parts) {
+  for (const { name, bytes, budget, isOnEachPage } of parts) {
     // A part without files was renamed or removed.
     const problem =
       bytes > budget ? ', over the budget' : bytes === 0 ? ': no such part. Correct scripts/page-budget.js' : '';
     isWithinAll &&= problem === '';
-    if (isFirst || problem !== '') process.stdout.write(`${name}: ${bytes} of ${budget} bytes${problem}\n`);
+    if (isOnEachPage || problem !== '') process.stdout.write(`${name}: ${bytes} of ${budget} bytes${problem}\n`);
   }
   return isWithinAll;
 }

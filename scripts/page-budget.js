@@ -4,68 +4,45 @@ import { basename, join } from 'node:path';
 /** Maximum bytes, after gzip, that the browser loads before it shows the page. */
 const FIRST_LOAD = { script: 52_000, styles: 12_000 };
 
+/** Maximum bytes, after gzip, of the scripts and styles that the browser loads after the rows of a folder: the chunk `folder`. */
+const AFTER_ROWS = 70_000;
+
 /**
  * Maximum bytes, after gzip, of the scripts and styles that the browser loads for each part of the page on demand, in
- * addition to the first load. Keys are names of source files.
+ * addition to the first load and the chunk `folder`. Keys are names of source files.
  *
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
-  activity: 3_700,
-  'change-model': 14_100,
-  'connect-dialog': 10_000,
-  drawer: 6_600,
-  'dialog-prompts': 5_400,
-  'drag-events': 3_300,
+  'connect-dialog': 9_300,
   extract: 31_000,
-  'file-page': 12_700,
-  'folder-states': 4_200,
-  'upload-model': 11_500,
-  'details-sheet': 5_100,
+  'details-sheet': 4_500,
   'direct-parts': 4_000,
-  'folder-picker': 6_000,
-  'image-preview': 10_500,
-  interrupted: 4_000,
-  'json-preview': 11_100,
-  'lock-notice': 3_100,
-  'markdown-preview': 21_150,
-  'media-preview': 4_500,
-  'links-view': 14_500,
-  'live-folder': 5_300,
-  menu: 2_800,
+  'folder-picker': 3_700,
+  'json-preview': 7_200,
+  'markdown-preview': 17_900,
+  'links-view': 12_500,
   // These contain CodeMirror, and the languages also what they share with it.
   'open-editor': 127_000,
   'other-languages': 138_500,
   'python-language': 127_500,
   'web-languages': 186_000,
   'yaml-language': 110_000,
-  'office-preview': 12_900,
-  'open-tray': 6_100,
-  palette: 6_500,
+  'office-preview': 9_100,
+  palette: 6_100,
   // The parser of HTML, for Markdown that contains some.
   'parse-html': 56_000,
-  'quick-look': 8_400,
-  'rotate-photo': 3_400,
+  'rotate-photo': 2_900,
   'qr-code': 4_100,
-  'share-dialog': 10_400,
-  'rename-dialog': 3_900,
-  'rename-several': 5_100,
-  'request-page': 8_100,
-  'recent-view': 7_900,
-  'sender-dialog': 3_500,
-  'save-received': 3_500,
-  sidebar: 6_400,
-  'sign-in-dialog': 3_500,
+  'share-dialog': 8_800,
+  'rename-dialog': 2_900,
+  'request-page': 3_800,
+  'recent-view': 7_100,
   'sign-in-page': 3_100,
-  slideshow: 3_300,
-  'table-preview': 11_100,
-  photos: 7_000,
-  'text-preview': 8_200,
-  tiles: 3_900,
-  'trash-view': 10_500,
-  versions: 2_900,
-  viewer: 12_300,
-  visit: 6_150,
+  'table-preview': 7_200,
+  'text-preview': 4_100,
+  'trash-view': 8_000,
+  visit: 6_100,
   worker: 108_000,
 };
 
@@ -83,7 +60,7 @@ const OTHER = 2_800;
  * @param {string} folder the build
  * @param {ReadonlyMap<string, number>} sizes after gzip, by the name of the asset
  * @param {import('../src/http/page/web-page.ts').WebPage} page
- * @returns {Promise<{ name: string, bytes: number, budget: number, isFirst: boolean }[]>}
+ * @returns {Promise<{ name: string, bytes: number, budget: number, isOnEachPage: boolean }[]>}
  */
 export async function measurePage(folder, sizes, { script, imports, early, language, styles }) {
   const sum = (/** @type {Iterable<string>} */ names) =>
@@ -92,6 +69,8 @@ export async function measurePage(folder, sizes, { script, imports, early, langu
   const first = new Set([...scripts, ...styles]);
   /** @type {Manifest} */
   const manifest = JSON.parse(await readFile(join(folder, '.vite/manifest.json'), 'utf8'));
+  const [afterRows = ''] = Object.entries(manifest).find(([, { name }]) => name === 'folder') ?? [];
+  const known = first.union(assetsOf(manifest, afterRows));
   const catalogues = Object.entries(manifest).filter(([source]) => IS_INITIAL_CATALOGUE.test(source));
   const largestCatalogue = Math.max(...catalogues.map(([, { file }]) => sizes.get(basename(file)) ?? 0));
   const parts = new Map(Object.keys(ON_DEMAND).map((name) => [name, { budget: ON_DEMAND[name] ?? 0, bytes: 0 }]));
@@ -100,21 +79,22 @@ export async function measurePage(folder, sizes, { script, imports, early, langu
     const budget = ON_DEMAND[name] ?? (IS_CATALOGUE.test(source) ? LANGUAGE : OTHER);
     parts.set(IS_CATALOGUE.test(source) ? source : name, {
       budget,
-      bytes: sum(assetsOf(manifest, source).difference(first)),
+      bytes: sum(assetsOf(manifest, source).difference(known)),
     });
   }
   // The manifest does not contain workers.
-  const known = new Set(Object.values(manifest).map(({ file }) => basename(file)));
+  const listed = new Set(Object.values(manifest).map(({ file }) => basename(file)));
   for (const [asset, bytes] of sizes) {
-    if (!asset.endsWith('.js') || known.has(asset)) continue;
+    if (!asset.endsWith('.js') || listed.has(asset)) continue;
     const name = asset.slice(0, asset.lastIndexOf('-', asset.length - HASH_LENGTH));
     parts.set(name, { budget: ON_DEMAND[name] ?? OTHER, bytes });
   }
   return [
     // The browser also loads the texts of one language before it shows the page.
-    { name: 'script', bytes: sum(scripts) + largestCatalogue, budget: FIRST_LOAD.script, isFirst: true },
-    { name: 'styles', bytes: sum(styles), budget: FIRST_LOAD.styles, isFirst: true },
-    ...[...parts].map(([name, part]) => ({ name, ...part, isFirst: false })),
+    { name: 'script', bytes: sum(scripts) + largestCatalogue, budget: FIRST_LOAD.script, isOnEachPage: true },
+    { name: 'styles', bytes: sum(styles), budget: FIRST_LOAD.styles, isOnEachPage: true },
+    { name: 'folder', bytes: sum(known.difference(first)), budget: AFTER_ROWS, isOnEachPage: true },
+    ...[...parts].map(([name, part]) => ({ name, ...part, isOnEachPage: false })),
   ];
 }
 
