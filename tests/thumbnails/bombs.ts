@@ -8,6 +8,13 @@ export const BOMBS: Readonly<Record<string, () => Promise<Buffer> | Buffer>> = {
   SVG: () => svg('<g/>'.repeat(30_000)),
 };
 
+/** Small files that take at least 500 MB to decode, by the cause. */
+export const LARGE_BOMBS: typeof BOMBS = {
+  'JPEG, progressive': () => plain(RED, 9000, 9000).jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer(),
+  'PNG with compressed texts': async () => withTexts(await plain(RED).png().toBuffer(), 40),
+  SVG: () => svg('<g/>'.repeat(200_000)),
+};
+
 /**
  * Returns the JPEG with a first scan that claims to contain one of three components. libjpeg then expects more scans.
  */
