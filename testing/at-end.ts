@@ -23,6 +23,13 @@ export function ownerOfSuite(): Owner {
   return { after: (end) => void ends.push(end) };
 }
 
+/** Returns an owner that ends with the given one: after what that one gets from now on, whenever it gets its own resources. */
+export function ownerWithin(owner: Owner): Owner {
+  const ends: (() => Promise<void>)[] = [];
+  atEnd(owner, () => callAll(ends));
+  return { after: (end) => void ends.push(end) };
+}
+
 /**
  * Calls each function and forgets it. The test runner keeps the hook that calls them, and all that it refers to, until the
  * process ends.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { ownerWithin } from '../../testing/at-end.ts';
 import { atEnd, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { createManyFiles } from '../../testing/many-files.ts';
 import { hashForTest } from '../../testing/passwords.ts';
@@ -69,6 +70,8 @@ export interface SiteAccess {
 export async function startSite(t: TestContext, options: SiteOptions): Promise<Site> {
   const { files = {} } = options;
   const service = await acquire(t, options);
+  // The page closes first, as with a service that was not restarted. Otherwise its requests fail.
+  const restarted = ownerWithin(t);
   await service.stored.place(files);
   const { stored, root, accessFile, port } = service;
   const url = `http://127.0.0.1:${port}/`;
@@ -106,7 +109,7 @@ export async function startSite(t: TestContext, options: SiteOptions): Promise<S
       await stop();
       settings = { ...settings, ...additional };
       firstLine = 0;
-      running = await start(t, { root, settings: { ...settings, PORT: String(port) } }, options);
+      running = await start(restarted, { root, settings: { ...settings, PORT: String(port) } }, options);
     },
   };
 }
