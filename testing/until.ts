@@ -19,7 +19,7 @@ export const HANG_SECONDS = 180;
  * throws, or with `what` after the timeout.
  */
 export async function until<Found>(
-  what: string,
+  what: string | (() => string),
   condition: () => Found | Promise<Found>,
   timeoutSeconds = HANG_SECONDS,
 ): Promise<Exclude<Found, undefined | false>> {
@@ -27,7 +27,10 @@ export async function until<Found>(
   for (let interval = FIRST_INTERVAL_MS; ; interval = Math.min(interval * 1.5, MAX_INTERVAL_MS)) {
     const found = await condition();
     if (found !== undefined && found !== false) return found as Exclude<Found, undefined | false>;
-    assert.ok(performance.now() < deadline, `Timeout after ${timeoutSeconds} seconds: waited until ${what}.`);
+    if (performance.now() >= deadline) {
+      const awaited = typeof what === 'string' ? what : what();
+      assert.fail(`Timeout after ${timeoutSeconds} seconds: waited until ${awaited}.`);
+    }
     await delay(interval);
   }
 }

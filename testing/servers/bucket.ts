@@ -9,6 +9,8 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
+  ListPartsCommand,
+  NoSuchUpload,
   PutBucketVersioningCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -28,6 +30,8 @@ export interface TestBucket {
   keys(): Promise<string[]>;
   /** Returns the keys of the multipart uploads that are neither completed nor aborted. */
   openUploads(): Promise<string[]>;
+  /** Returns the key and the number of parts of each of them that has parts. */
+  openParts(): Promise<string[]>;
   /** Removes all objects and aborts all multipart uploads. */
   empty(): Promise<void>;
   /** Removes the bucket and everything in it, except in a temporary store. */
@@ -108,6 +112,19 @@ export async function createBucket(
     },
     keys,
     openUploads: async () => (await uploads()).map(({ Key = '' }) => Key),
+    async openParts() {
+      const found: string[] = [];
+      for (const { Key, UploadId } of await uploads()) {
+        try {
+          const { Parts = [] } = await client.send(new ListPartsCommand({ Bucket, Key, UploadId }));
+          if (Parts.length > 0) found.push(`${Key}: ${Parts.length} parts`);
+        } catch (error) {
+          // It has ended meanwhile.
+          if (!(error instanceof NoSuchUpload)) throw error;
+        }
+      }
+      return found;
+    },
     empty,
     async remove() {
       if (isRemoved || isTemporary) return;
