@@ -23,7 +23,7 @@ export function ownerOfSuite(): Owner {
   return { after: (end) => void ends.push(end) };
 }
 
-/** Returns an owner that ends with the given one: after what that one gets from now on, whenever it gets its own resources. */
+/** Returns an owner that ends with the given one: after all that the given one gets from now on. */
 export function ownerWithin(owner: Owner): Owner {
   const ends: (() => Promise<void>)[] = [];
   atEnd(owner, () => callAll(ends));

@@ -35,11 +35,10 @@ export async function openUploadsToBucket(owner: Owner, more: Settings = {}): Pr
   atEnd(owner, () => bucket.remove());
   const settings = { ...settingsOf(bucket), ...more };
   return openStage(owner, settings, async () => {
-    // A process that is killed when it has begun a multipart upload leaves that one without parts.
-    let parts: readonly string[] = [];
+    let open: readonly string[] = [];
     await until(
-      () => `nothing remains of ${parts.join(', ')}`,
-      async () => (parts = await bucket.openParts()).length === 0,
+      () => `no multipart upload remains: ${open.join(', ')}`,
+      async () => (open = await bucket.describeOpenUploads()).length === 0,
     );
     const own = (await bucket.keys()).filter((key) => key.startsWith('.holdall/uploads/'));
     assert.deepEqual(own, []);

@@ -63,7 +63,7 @@ export async function runTests(given: readonly string[]): Promise<number> {
 function parseArguments(given: readonly string[]): Arguments {
   const own = new Set(['--long', '--profile', '--require-all', '--save-durations', '--stress']);
   const patterns = given.filter((argument) => !argument.startsWith('-'));
-  const long = given.includes('--long') || patterns.some((pattern) => pattern.includes('tests/long/'));
+  const long = given.includes('--long') || patterns.some((pattern) => /tests\/long(?:\/|$)/.test(pattern));
   return {
     patterns: patterns.length > 0 ? patterns : [long ? LONG : SHORT],
     long,
