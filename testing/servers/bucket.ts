@@ -30,8 +30,8 @@ export interface TestBucket {
   keys(): Promise<string[]>;
   /** Returns the keys of the multipart uploads that are neither completed nor aborted. */
   openUploads(): Promise<string[]>;
-  /** Returns a line with the key and the number of parts of each of them. */
-  describeOpenUploads(): Promise<string[]>;
+  /** Returns a line with the key and the number of parts of each of them that has parts. */
+  openParts(): Promise<string[]>;
   /** Removes all objects and aborts all multipart uploads. */
   empty(): Promise<void>;
   /** Removes the bucket and everything in it, except in a temporary store. */
@@ -112,12 +112,12 @@ export async function createBucket(
     },
     keys,
     openUploads: async () => (await uploads()).map(({ Key = '' }) => Key),
-    async describeOpenUploads() {
+    async openParts() {
       const found: string[] = [];
       for (const { Key, UploadId } of await uploads()) {
         try {
           const { Parts = [] } = await client.send(new ListPartsCommand({ Bucket, Key, UploadId }));
-          found.push(`${Key} (${Parts.length} parts)`);
+          if (Parts.length > 0) found.push(`${Key} (${Parts.length} parts)`);
         } catch (error) {
           // It has ended meanwhile.
           if (!(error instanceof NoSuchUpload)) throw error;
