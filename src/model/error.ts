@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /**
  * The kind of an error, in terms of files and folders. Each protocol (today only HTTP) maps kinds to its own status
  * codes; stores don't know them.
@@ -252,8 +254,21 @@ function causeOf(error: unknown): unknown {
 
 /** Returns the `code` of a Node.js system error, such as `ENOENT`; undefined for any other error. */
 export function systemErrorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return undefined;
+  if (!error.code.startsWith(UNKNOWN_ERROR)) return error.code;
+  return UNNAMED_ERRORS.get(Number(error.code.slice(UNKNOWN_ERROR.length))) ?? error.code;
 }
+
+/** The start of the code of errors that libuv has no name for (`UV_ERRNO_MAP` in `uv.h`). Their number follows. */
+const UNKNOWN_ERROR = 'Unknown system error -';
+
+/** Their names by number. EUCLEAN exists only on Linux (`asm-generic/errno.h`), and `constants` lacks it. */
+const UNNAMED_ERRORS: ReadonlyMap<number, string> = new Map([
+  [constants.errno.EDQUOT, 'EDQUOT'],
+  [constants.errno.ESTALE, 'ESTALE'],
+  [constants.errno.EBADMSG, 'EBADMSG'],
+  [117, 'EUCLEAN'],
+]);
 
 /** Returns whether the file system is full (ENOSPC) or the quota of the user is exhausted (EDQUOT). */
 export function isDiskFull(error: unknown): boolean {

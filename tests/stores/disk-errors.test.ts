@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
+import { constants } from 'node:os';
 import { describe, it } from 'node:test';
+import { getSystemErrorName } from 'node:util';
 import { type ErrorKind, isStoreError } from '../../src/model/error.ts';
 import { toStoreError } from '../../src/stores/disk/errors.ts';
 import { file } from '../contract/bytes.ts';
+
+/** Returns the code that Node.js gives an error: libuv has no name for some of them. */
+function codeFromNode(name: string): string {
+  const number = name === 'EUCLEAN' ? 117 : constants.errno[name as keyof typeof constants.errno];
+  return getSystemErrorName(-number);
+}
 
 describe('An error of the file system', () => {
   const kinds: Readonly<Record<string, readonly [ErrorKind, RegExp, number?]>> = {
@@ -34,7 +42,7 @@ describe('An error of the file system', () => {
   };
   for (const [code, [kind, message, retryAfter]] of Object.entries(kinds)) {
     it(`${code} is reported as ${kind}${retryAfter === undefined ? '' : `, to be retried after ${retryAfter} s`}`, () => {
-      const cause = Object.assign(new Error(code), { code });
+      const cause = Object.assign(new Error(code), { code: codeFromNode(code) });
       const error = toStoreError(cause, file('a'));
       assert.ok(isStoreError(error, kind), String(error));
       assert.match(error.message, message);
