@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -66,6 +67,30 @@ describe('A SQLite database', { concurrency: CONCURRENT_TESTS }, () => {
     await rename(fileIn(location), `${fileIn(location)}.damaged`);
     await untilAvailable(database);
     assert.deepEqual(kinds(), ['corrupt', undefined]);
+  });
+
+  it('is created in no other folder while its own is away, as on a disk that is unmounted', async () => {
+    const location = await create();
+    const { stateFolder } = location;
+    const engine = new SqliteEngine(fileIn(location));
+    const connect = async () => (await engine.connect())[Symbol.asyncDispose]();
+    await connect();
+    const away = `${stateFolder} away`;
+    await rename(stateFolder, away);
+    await assert.rejects(connect(), { kind: 'unreachable' });
+    assert.ok(!existsSync(stateFolder));
+    // Like the folder below the mount point.
+    await mkdir(stateFolder);
+    await assert.rejects(connect(), { kind: 'unreachable' });
+    assert.deepEqual(await readdir(stateFolder), []);
+    await rm(stateFolder, { recursive: true });
+    await rename(away, stateFolder);
+    await connect();
+    // A folder with a database, as from a backup, is another place, but not an empty one.
+    await cp(stateFolder, away, { recursive: true });
+    await rm(stateFolder, { recursive: true });
+    await rename(away, stateFolder);
+    await connect();
   });
 
   it('is unavailable while another program locks it', async (t) => {

@@ -43,6 +43,8 @@ export class SqliteEngine implements Engine {
     },
   };
   readonly #busyTimeoutMs: number;
+  /** The folder of the database when this process first opened it to write. */
+  #folder: Place | undefined;
 
   constructor(file: string, { busyTimeoutMs = BUSY_TIMEOUT_MS }: { readonly busyTimeoutMs?: number } = {}) {
     this.place = file;
@@ -51,7 +53,7 @@ export class SqliteEngine implements Engine {
 
   async connect({ isReadOnly = false }: ConnectOptions = {}): Promise<Connection> {
     await requireLocalFileSystem(this.place);
-    if (!isReadOnly) createFile(this.place);
+    if (!isReadOnly) this.#createFile();
     else if (!existsSync(this.place)) throw missing(this.place);
     const options = { readOnly: isReadOnly, enableForeignKeyConstraints: true, timeout: BLOCKING_TIMEOUT_MS };
     const timeouts = { busyTimeoutMs: this.#busyTimeoutMs };
@@ -60,12 +62,31 @@ export class SqliteEngine implements Engine {
     const changes = new SqliteChangeWriter(new DatabaseSync(this.place, options), timeouts);
     const connection = new SqliteConnection(this.place, { database, db, changes });
     try {
-      if (!isReadOnly) await connection.prepareToWrite();
+      if (!isReadOnly) {
+        await connection.prepareToWrite();
+        this.#folder ??= placeOf(dirname(this.place));
+      }
       return connection;
     } catch (error) {
       await connection[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  /**
+   * Creates the file if it is missing, but not in another folder than before, as below a mount point whose disk is away: its
+   * changes would be lost when the disk is back.
+   */
+  #createFile(): void {
+    const folder = placeOf(dirname(this.place));
+    const isElsewhere = this.#folder && folder?.device !== this.#folder.device;
+    const isReplaced = this.#folder && !isSamePlace(folder, this.#folder);
+    // A folder that was replaced on the same disk can have a database from a backup.
+    if (isElsewhere || (isReplaced && !existsSync(this.place))) {
+      const message = `The folder of the database ${this.place} was removed or replaced, as when its disk is not mounted.`;
+      throw new DatabaseFault('unreachable', message);
+    }
+    createFile(this.place);
   }
 
   faultOf(error: unknown): DatabaseFault | undefined {
@@ -96,8 +117,7 @@ class SqliteConnection implements Connection {
   readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #changes: SqliteChangeWriter;
-  /** The device and inode of the open file. */
-  readonly #identity: string | undefined;
+  readonly #identity: Place | undefined;
 
   constructor(
     file: string,
@@ -107,7 +127,7 @@ class SqliteConnection implements Connection {
     this.#database = database;
     this.db = db;
     this.#changes = changes;
-    this.#identity = identityOf(file);
+    this.#identity = placeOf(file);
   }
 
   /** Sets the modes of the connection, and checks that it can write. */
@@ -121,7 +141,7 @@ class SqliteConnection implements Connection {
 
   async check(): Promise<void> {
     await sql`select 1 from sqlite_schema limit 1`.execute(this.db);
-    if (identityOf(this.#file) === this.#identity) return;
+    if (isSamePlace(placeOf(this.#file), this.#identity)) return;
     throw new DatabaseFault('unreachable', `The database ${this.#file} was removed or replaced.`);
   }
 
@@ -172,10 +192,20 @@ function createFile(file: string): void {
 
 const missing = (file: string) => new DatabaseFault('unreachable', `The database ${file} does not exist.`);
 
-function identityOf(file: string): string | undefined {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats && `${stats.dev} ${stats.ino}`;
+/** What identifies an existing file or folder. */
+interface Place {
+  readonly device: bigint;
+  readonly inode: bigint;
 }
+
+/** Returns the place of a file or folder; undefined if it does not exist. */
+function placeOf(path: string): Place | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && { device: stats.dev, inode: stats.ino };
+}
+
+const isSamePlace = (left: Place | undefined, right: Place | undefined): boolean =>
+  left?.device === right?.device && left?.inode === right?.inode;
 
 /**
  * Network file systems, by their statfs(2) type on Linux (`linux/magic.h`). Processes on several machines don't share
