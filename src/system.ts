@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { mkdir, open, statfs } from 'node:fs/promises';
+import { mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode } from './model/error.ts';
 import type { Space } from './model/store.ts';
@@ -92,15 +92,29 @@ function createFolder(folder: string, mode: number): void {
   syncNamesSync(dirname(folder));
 }
 
-/** Like `makeFolder`, without blocking the process. Rejects with EEXIST or ENOTDIR if a file has one of the names. */
+/**
+ * Like `makeFolder`, without blocking the process. Rejects with EEXIST or ENOTDIR if a file has one of the names. Does not use
+ * the `recursive` option either: Node.js then reports a read-only file system or an exhausted quota as ENOENT.
+ */
 export async function makeDurableFolder(folder: string, mode?: number): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode });
-  if (first === undefined) return;
-  // Innermost first: a folder that survives a power loss then has everything that was created in it.
-  for (let created = folder; ; created = dirname(created)) {
-    await syncNames(dirname(created));
-    if (created === first) return;
+  try {
+    await createDurableFolder(folder, mode);
+  } catch (error) {
+    const above = dirname(folder);
+    if (systemErrorCode(error) !== 'ENOENT' || above === folder) throw error;
+    await makeDurableFolder(above, mode);
+    await createDurableFolder(folder, mode);
   }
+}
+
+async function createDurableFolder(folder: string, mode: number | undefined): Promise<void> {
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    if (systemErrorCode(error) === 'EEXIST' && (await stat(folder)).isDirectory()) return;
+    throw error;
+  }
+  await syncNames(dirname(folder));
 }
 
 /** Makes the names in the folder at a path durable. */

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, readdir, readlink, rm, symlink, unlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rm, symlink, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
@@ -55,11 +55,8 @@ export class DiskUploads {
   async create(id: string, { file, condition }: UploadDestination): Promise<void> {
     await this.#writer.requireWritable(file, condition);
     try {
-      await this.#root.requireSame();
-      await this.#root.requireOwnFolder(this.#folder);
       await this.#temporary.withoutDefaultAcl();
-      const created = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      if (created !== undefined) await this.#root.syncOwnFolder(dirname(this.#folder));
+      await this.#root.makeOwnFolder(this.#folder);
       await this.#createContent(this.#pathOf(id), file);
       await this.#root.syncOwnFolder(this.#folder);
     } catch (error) {
