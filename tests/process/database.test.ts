@@ -70,6 +70,8 @@ describe('The service and its SQLite database', () => {
       const refused = await send(port, path);
       assert.deepEqual([path, refused.status, jsonOf(refused)['code']], [path, 503, 'database-unavailable']);
     }
+    const upload = await send(port, '/-/uploads/1', { method: 'HEAD', headers: { 'tus-resumable': '1.0.0' } });
+    assert.equal(upload.status, 423, 'clients of tus begin a new upload after any other status');
     await plant(port, { 'a.txt': 'second' });
     assert.equal((await send(port, '/delete/b.txt', { method: 'DELETE' })).status, 200);
     const kept = [

@@ -140,11 +140,11 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
     },
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
       requireValid(request);
-      const upload = await receiver.find(request, request.params.id);
-      const received = await receiver.stateOf(request, reply, { upload, storesComplete: !isIetfRequest(request.raw) });
-      if (isIetfRequest(request.raw)) ietf.describe(reply, upload, received);
-      else tus.describe(reply, upload, received);
-      return withoutBody(reply, isIetfRequest(request.raw) ? 204 : 200);
+      const { id } = request.params;
+      const isIetf = isIetfRequest(request.raw);
+      const { upload, received } = await receiver.stateOf(request, reply, { id, storesComplete: !isIetf });
+      (isIetf ? ietf : tus).describe(reply, upload, received);
+      return withoutBody(reply, isIetf ? 204 : 200);
     },
   });
 

@@ -175,13 +175,29 @@ export class UploadReceiver {
   }
 
   /**
-   * Returns what has arrived of an upload. A request that still writes it ends first. With `storesComplete`, a content that
-   * has its size becomes a file, because clients take such an offset for success.
+   * Returns an upload of the user, and what has arrived of it. A request that still writes it ends first. With
+   * `storesComplete`, a content that has its size becomes a file, because clients take such an offset for success.
    */
   async stateOf(
     request: FastifyRequest,
     reply: FastifyReply,
-    { upload, storesComplete }: { readonly upload: Upload; readonly storesComplete: boolean },
+    { id, storesComplete }: { readonly id: string; readonly storesComplete: boolean },
+  ): Promise<{ readonly upload: Upload; readonly received: Received }> {
+    try {
+      const upload = await this.find(request, id);
+      return { upload, received: await this.#stateOf(request, reply, upload, { storesComplete }) };
+    } catch (error) {
+      if (!isStoreError(error) || error.kind !== 'unavailable') throw error;
+      // Clients such as tus-js-client begin a new upload after any other error status than that of a lock.
+      throw new StoreError('upload-in-use', error.message, { retryAfter: error.retryAfter ?? 1, cause: error });
+    }
+  }
+
+  async #stateOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    upload: Upload,
+    { storesComplete }: { readonly storesComplete: boolean },
   ): Promise<Received> {
     const { id, size } = upload;
     if (upload.etag !== undefined) return this.#repeat(upload, size ?? 0, 0);
@@ -193,13 +209,7 @@ export class UploadReceiver {
       if (this.#service.readOnly) throw readOnlyError();
       return { offset, ...(await this.#finish(request, reply, upload)), ...changeOf(request) };
     };
-    try {
-      return await this.#uploads.leases.run(id, findState, { signal: clientSignal(reply) });
-    } catch (error) {
-      if (!isStoreError(error) || error.kind !== 'unavailable') throw error;
-      // Clients such as tus-js-client begin a new upload after any other error status than that of a lock.
-      throw new StoreError('upload-in-use', error.message, { retryAfter: error.retryAfter ?? 1, cause: error });
-    }
+    return this.#uploads.leases.run(id, findState, { signal: clientSignal(reply) });
   }
 
   /** Appends the body of a request. Stores the file if the content is complete. Throws `OffsetMismatch`. */
