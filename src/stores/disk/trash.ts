@@ -126,9 +126,11 @@ export class DiskTrash {
     await this.release(id);
   }
 
-  /** Removes the record of an item whose content has left the trash. */
+  /** Removes the record of an item whose content has left the trash. One that remains makes no item, so it fails nothing. */
   async release(id: KeptId): Promise<void> {
-    await rm(this.#records.pathOf(id), { force: true });
+    await rm(this.#records.pathOf(id), { force: true }).catch((error: unknown) =>
+      this.#log.warn('The record of an item that left the trash could not be removed.', { id, err: error }),
+    );
     this.#records.forget(id);
   }
 
