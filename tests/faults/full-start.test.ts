@@ -31,6 +31,14 @@ describe('A service that starts on a full disk', () => {
       assert.equal((await send(port, '/-/health/ready')).status, 200);
       assert.deepEqual(await pathsBelow(port), ['a/', 'a/2', 'b/', 'b/1', 'c', 'filler', 'lost+found/']);
       assert.deepEqual((await send(port, '/file/a/2')).body, Buffer.alloc(100_000, 'a/2'));
+      // The folder for the records of moves has no space either.
+      assertSuccess(await postJson(port, '/rename/a/2', { newName: '3' }), {
+        message: 'File renamed successfully',
+        newKey: 'a/3',
+      });
+      assertSuccess(await postJson(port, '/move', { source: 'a/3', destination: 'a/2', is_folder: false }), {
+        message: 'Item moved successfully',
+      });
       assertSuccess(await send(port, '/delete_folder/b?permanent=true', AS_JOB), {
         message: 'Folder deleted successfully',
       });

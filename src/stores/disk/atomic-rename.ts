@@ -79,10 +79,17 @@ export async function renameToNew(
   const isRecorded = record === undefined || (await temporary.moves.add(record));
   try {
     await linkThenUnlink(from, to, path, { ...options, source, isRecorded });
-  } finally {
+  } catch (error) {
+    // With both names, the record lets the next call complete the move.
+    if (error instanceof HalfMoved) throw error.cause;
     if (record) await temporary.moves.remove(record);
+    throw error;
   }
+  if (record) await temporary.moves.remove(record);
 }
+
+/** A move that failed when the file had both names, of which the new one could not be removed. */
+class HalfMoved extends Error {}
 
 /** `isRecorded`: if `from` and `to` are two names of one file, it can be because the same move was interrupted. */
 async function linkThenUnlink(
@@ -123,8 +130,8 @@ async function linkThenUnlink(
       return await unlink(from);
     }
   } catch (error) {
-    // Another caller moved or removed the file first. Remove the new link, so that only one caller succeeds.
-    if (isOurs && systemErrorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
+    // Another caller moved or removed the file first, or the disk failed. Remove the new link, so that only one caller succeeds.
+    if (isOurs) await undoLink(from, to, { source, cause: error });
     throw error;
   }
   // Check the file only after it was renamed away: if another program has replaced `from` meanwhile, restore the new
@@ -132,6 +139,24 @@ async function linkThenUnlink(
   if (!(await isMoved(movedPath))) return temporary.recovery.restoreFile(movedPath, from, path);
   await sync?.();
   await unlink(movedPath);
+}
+
+/**
+ * Removes the name that a move has given to a file, because its old name could not be removed. `cause` is the reason: ENOENT
+ * if the file has lost that name, and otherwise an error of the disk, which can also come after the removal.
+ */
+async function undoLink(
+  from: string,
+  to: string,
+  { source, cause }: { readonly source: string; readonly cause: unknown },
+): Promise<void> {
+  try {
+    const isElsewhere = systemErrorCode(cause) === 'ENOENT';
+    const canUndo = isElsewhere || (await identityOf(from)) === source;
+    if (canUndo && (await identityOf(to)) === source) await unlink(to);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ENOENT') throw new HalfMoved('The file has both names.', { cause });
+  }
 }
 
 /** Renames a file. Returns false, and changes nothing, if `to` is on another file system. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, open, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { systemErrorCode } from '../../model/error.ts';
+import { isDiskFull, systemErrorCode } from '../../model/error.ts';
 import { requireOwnFolder } from './own-folders.ts';
 
 /** Milliseconds after which an interrupted move is not completed when it is requested again. */
@@ -21,7 +21,8 @@ export class MoveRecords {
 
   /**
    * Records a move. `move` identifies its file, source and destination. Resolves to whether a record of it exists already:
-   * the move was interrupted, or another request makes it.
+   * the move was interrupted, or another request makes it. On a full disk, a move needs no record: only an interruption could
+   * leave both names then.
    */
   async add(move: readonly string[]): Promise<boolean> {
     const create = async () => {
@@ -34,9 +35,15 @@ export class MoveRecords {
         return false;
       } catch (error) {
         if (systemErrorCode(error) === 'EEXIST') return true;
+        if (isDiskFull(error)) return false;
         if (systemErrorCode(error) !== 'ENOENT') throw error;
-        // Missing, or removed by the move of another request that ended.
-        await mkdir(this.#folder, { mode: 0o700 }).catch(ignoreExisting);
+      }
+      // Missing, or removed by the move of another request that ended.
+      try {
+        await mkdir(this.#folder, { mode: 0o700 });
+      } catch (error) {
+        if (isDiskFull(error)) return false;
+        if (systemErrorCode(error) !== 'EEXIST') throw error;
       }
     }
   }
@@ -58,8 +65,4 @@ export class MoveRecords {
   #pathOf(move: readonly string[]): string {
     return join(this.#folder, createHash('sha256').update(JSON.stringify(move)).digest('hex'));
   }
-}
-
-function ignoreExisting(error: unknown): void {
-  if (systemErrorCode(error) !== 'EEXIST') throw error;
 }

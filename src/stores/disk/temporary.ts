@@ -131,8 +131,14 @@ export async function openTemporary(
       }
     },
     async nameOfMoved() {
-      await make();
-      return join(folder, MOVED_PREFIX + randomUUID());
+      try {
+        await make();
+        return join(folder, MOVED_PREFIX + randomUUID());
+      } catch (error) {
+        // Renames and moves must work on a full disk.
+        ignoreFullDisk(error);
+        return join(parent, ownedName(scope, MOVED_PREFIX));
+      }
     },
     async noteHidden(absolute) {
       const note = join(folder, HIDDEN_PREFIX + randomUUID());
@@ -187,8 +193,8 @@ async function processScope(): Promise<string> {
   return `${hostname()}-${bootId.trim().slice(0, 8)}-${pidNamespace.replace(/\D/g, '')}`;
 }
 
-/** Returns a new name that identifies this process as its owner. */
-const ownedName = (scope: string): string => `${scope}~${process.pid}~${randomUUID()}`;
+/** Returns a new name that identifies this process as its owner. `prefix`: that of the part after the owner. */
+const ownedName = (scope: string, prefix = ''): string => `${scope}~${process.pid}~${prefix}${randomUUID()}`;
 
 interface SweepOptions {
   readonly root: Pick<Root, 'makeOwnFolder'>;
@@ -203,7 +209,9 @@ async function sweep(parent: string, { root, scope, recovered, log }: SweepOptio
     if (!(await isAbandoned(parent, name, scope))) continue;
     const folder = join(parent, name);
     try {
-      await preserveMoved(folder, join(recovered, name), { root, log });
+      for (const moved of await movedIn(parent, name)) {
+        await preserveMoved(moved, join(recovered, name), { root, log });
+      }
       await removeHidden(folder, log);
       await removeItem(folder);
     } catch (error) {
@@ -212,27 +220,32 @@ async function sweep(parent: string, { root, scope, recovered, log }: SweepOptio
   }
 }
 
-/** Moves files that were moved away from their path to the recovery folder, unless their content has another name. */
+/** Returns the paths of files that an ended process had moved away from their path. `name` is that of its folder, or of such a file. */
+async function movedIn(parent: string, name: string): Promise<readonly string[]> {
+  const path = join(parent, name);
+  if (name.split('~').at(-1)?.startsWith(MOVED_PREFIX)) return [path];
+  const names = await readdir(path).catch(ignoreMissing);
+  return names.filter((each) => each.startsWith(MOVED_PREFIX)).map((each) => join(path, each));
+}
+
+/** Moves a file that was moved away from its path to the folder `recovered`, unless its content has another name. */
 async function preserveMoved(
-  folder: string,
+  moved: string,
   recovered: string,
   { root, log }: Pick<SweepOptions, 'root' | 'log'>,
 ): Promise<void> {
-  for (const name of await readdir(folder).catch(ignoreMissing)) {
-    const stats = name.startsWith(MOVED_PREFIX) && (await lstat(join(folder, name)).catch(() => undefined));
-    if (!stats || !stats.isFile() || stats.nlink > 1) continue;
-    await root.makeOwnFolder(recovered);
-    try {
-      await rename(join(folder, name), join(recovered, name));
-    } catch (error) {
-      // Another process did it first.
-      ignoreMissing(error);
-      continue;
-    }
-    log.error('A file of a process that ended during a move is kept in the recovery folder.', {
-      recovered: join(recovered, name),
-    });
+  const stats = await lstat(moved).catch(() => undefined);
+  if (!stats?.isFile() || stats.nlink > 1) return;
+  await root.makeOwnFolder(recovered);
+  const kept = join(recovered, basename(moved));
+  try {
+    await rename(moved, kept);
+  } catch (error) {
+    // Another process did it first.
+    ignoreMissing(error);
+    return;
   }
+  log.error('A file of a process that ended during a move is kept in the recovery folder.', { recovered: kept });
 }
 
 /** Removes what an ended process has left in served folders, according to its notes in `folder`. */
