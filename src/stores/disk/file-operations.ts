@@ -24,7 +24,7 @@ import {
 import { findFile, inParent, isOneName, renameToNew, respell } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { copyOpenFile, entryOf, touch } from './metadata.ts';
+import { copyOpenFile, entryOf, isSameInode, touch } from './metadata.ts';
 import { restoredToOtherFileSystem } from './mount-points.ts';
 import { contentOf } from './read.ts';
 import type { OpenFile, Root } from './root.ts';
@@ -282,9 +282,6 @@ export class DiskFileOperations {
     return from !== to && names.certain(from) === names.certain(to);
   }
 }
-
-const isSameInode = (left: BigIntStats | undefined, right: BigIntStats): boolean =>
-  left?.ino === right.ino && left.dev === right.dev;
 
 function sameFile(from: FilePath, to: FilePath): StoreError {
   return new StoreError(

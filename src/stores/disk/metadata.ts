@@ -26,6 +26,10 @@ export function entryOf(path: FilePath, stats: BigIntStats): FileEntry {
   return { kind: 'file', path, size, etag, modified, ...changed, type };
 }
 
+/** Returns whether two stats are of the same file or folder, perhaps under two names. */
+export const isSameInode = (left: BigIntStats | undefined, right: BigIntStats): boolean =>
+  left?.ino === right.ino && left.dev === right.dev;
+
 /** Returns the date of a time in nanoseconds, rounded down to milliseconds. Times before 1970 are negative. */
 export function dateOf(nanoseconds: bigint): Date {
   return new Date(Number((nanoseconds - (nanoseconds < 0n ? NS_PER_MS - 1n : 0n)) / NS_PER_MS));

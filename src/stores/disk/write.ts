@@ -19,7 +19,7 @@ import { findFile, renameTemporaryToNew, renameToNew } from './atomic-rename.ts'
 import type { MaybePromise } from './blocking-budget.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { copyOpenFile, entryOf, setModified } from './metadata.ts';
+import { copyOpenFile, entryOf, isSameInode, setModified } from './metadata.ts';
 import { adoptPermissions, inheritPermissions, type StagedFile } from './permissions.ts';
 import type { Root } from './root.ts';
 import type { Staging, StagingPlace } from './staging.ts';
@@ -208,6 +208,13 @@ export class DiskWriter {
     await using folder = await (etag === undefined ? this.#root.makeParent(file) : this.#openParent(file, condition));
     try {
       const present = await findFile(folder, file);
+      if (present && isSameInode(present, staged.stats)) {
+        // An interrupted attempt has given the staged file its name, which was free.
+        await rm(staged.path, { force: true });
+        await folder.sync();
+        onOutcome?.({ replaced: false });
+        return entryOf(file, staged.stats);
+      }
       await using place = isOnOtherFileSystem ? await this.#staging.placeIn(folder) : undefined;
       const source = place ? await copyTo(place, staged) : staged;
       const { path, stats } = source;
