@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { atEnd } from '../../testing/holdall.ts';
 import { startInProcess } from '../../testing/service.ts';
 import { until } from '../../testing/until.ts';
-import { jsonOf, send } from '../http/client.ts';
+import { jsonOf, postJson, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['immutable-files'];
@@ -46,4 +46,23 @@ it('A folder with a file that can not be deleted: each way of deleting it fails,
   setImmutable('-');
   assert.equal((await jobOf())['status'], 'succeeded');
   assert.deepEqual(await readdir(root), ['.holdall']);
+});
+
+it('A file whose names can not be removed: its move fails, and the next attempt completes it', async (t) => {
+  const { port, root } = await startInProcess(t);
+  for (const name of ['from', 'to']) await mkdir(join(root, name));
+  await writeFile(join(root, 'from/a'), 'content');
+  const folders = [join(root, 'from'), join(root, 'to')];
+  // Folders to which names can only be added.
+  const setAppendOnly = (sign: '+' | '-') => execFileSync('chattr', [`${sign}a`, ...folders]);
+  setAppendOnly('+');
+  atEnd(t, () => setAppendOnly('-'));
+  const move = () => postJson(port, '/move', { source: 'from/a', destination: 'to/a', is_folder: false });
+  const failed = await move();
+  assert.deepEqual([failed.status, jsonOf(failed)['code']], [403, 'denied']);
+  assert.deepEqual(await Promise.all(folders.map((folder) => readdir(folder))), [['a'], ['a']]);
+  setAppendOnly('-');
+  assert.equal((await move()).status, 200);
+  assert.deepEqual(await Promise.all(folders.map((folder) => readdir(folder))), [[], ['a']]);
+  assert.equal(await readFile(join(root, 'to/a'), 'utf8'), 'content');
 });

@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { link, lstat, readdir, rename, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemErrorCode } from '../../model/error.ts';
@@ -8,6 +8,7 @@ import { type FilePath, type FolderPath, isFolder, nameOf } from '../../model/pa
 import { kindConflict } from '../../model/store-errors.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
+import { isSameInode } from './metadata.ts';
 import { areLinksRefused } from './recovery.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
@@ -88,7 +89,7 @@ export async function renameToNew(
   if (record) await temporary.moves.remove(record);
 }
 
-/** A move that failed when the file had both names, of which the new one could not be removed. */
+/** The error of a move after which the file has both names. Its cause is the reason. */
 class HalfMoved extends Error {}
 
 /** `isRecorded`: if `from` and `to` are two names of one file, it can be because the same move was interrupted. */
@@ -142,8 +143,8 @@ async function linkThenUnlink(
 }
 
 /**
- * Removes the name that a move has given to a file, because its old name could not be removed. `cause` is the reason: ENOENT
- * if the file has lost that name, and otherwise an error of the disk, which can also come after the removal.
+ * Removes the new name of a file, because a move failed to remove the old one. `cause` is the error of the move. It is ENOENT if
+ * the file has lost the old name. After any other error, the old name can be gone too: then the new one remains.
  */
 async function undoLink(
   from: string,
@@ -151,8 +152,7 @@ async function undoLink(
   { source, cause }: { readonly source: string; readonly cause: unknown },
 ): Promise<void> {
   try {
-    const isElsewhere = systemErrorCode(cause) === 'ENOENT';
-    const canUndo = isElsewhere || (await identityOf(from)) === source;
+    const canUndo = systemErrorCode(cause) === 'ENOENT' || (await identityOf(from)) === source;
     if (canUndo && (await identityOf(to)) === source) await unlink(to);
   } catch (error) {
     if (systemErrorCode(error) !== 'ENOENT') throw new HalfMoved('The file has both names.', { cause });
@@ -196,12 +196,14 @@ export async function respell(
 }
 
 /**
- * Returns whether two existing paths in one folder are spellings of one name: the folder lists only one name like them.
- * The inode does not tell, because hard links share it, and some file systems report several for one name.
+ * Returns whether two existing paths are spellings of one name: they are in one folder, which lists only one name like them.
+ * The inode of the file does not tell, because hard links share it, and some file systems report several for one name.
  */
 export async function isOneName(from: string, to: string): Promise<boolean> {
   const folded = foldNames(basename(from));
   if (foldNames(basename(to)) !== folded) return false;
+  const [source, target] = await Promise.all([dirname(from), dirname(to)].map((each) => stat(each, { bigint: true })));
+  if (!target || !isSameInode(source, target)) return false;
   const names = await readdir(dirname(to));
   return names.filter((name) => foldNames(name) === folded).length === 1;
 }
