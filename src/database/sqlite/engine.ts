@@ -53,8 +53,10 @@ export class SqliteEngine implements Engine {
 
   async connect({ isReadOnly = false }: ConnectOptions = {}): Promise<Connection> {
     await requireLocalFileSystem(this.place);
-    if (!isReadOnly) this.#createFile();
-    else if (!existsSync(this.place)) throw missing(this.place);
+    if (!isReadOnly) {
+      this.#requireSameFolder();
+      createFile(this.place);
+    } else if (!existsSync(this.place)) throw missing(this.place);
     const options = { readOnly: isReadOnly, enableForeignKeyConstraints: true, timeout: BLOCKING_TIMEOUT_MS };
     const timeouts = { busyTimeoutMs: this.#busyTimeoutMs };
     const database = new DatabaseSync(this.place, options);
@@ -74,19 +76,17 @@ export class SqliteEngine implements Engine {
   }
 
   /**
-   * Creates the file if it is missing, but not in another folder than before, as below a mount point whose disk is away: its
-   * changes would be lost when the disk is back.
+   * Throws unless the database is in the same folder as before. A database that is created at the mount point of an unmounted
+   * disk would lose its changes when the disk is mounted again.
    */
-  #createFile(): void {
+  #requireSameFolder(): void {
+    if (!this.#folder) return;
     const folder = placeOf(dirname(this.place));
-    const isElsewhere = this.#folder && folder?.device !== this.#folder.device;
-    const isReplaced = this.#folder && !isSamePlace(folder, this.#folder);
+    if (isSamePlace(folder, this.#folder)) return;
     // A folder that was replaced on the same disk can have a database from a backup.
-    if (isElsewhere || (isReplaced && !existsSync(this.place))) {
-      const message = `The folder of the database ${this.place} was removed or replaced, as when its disk is not mounted.`;
-      throw new DatabaseFault('unreachable', message);
-    }
-    createFile(this.place);
+    if (folder?.device === this.#folder.device && existsSync(this.place)) return;
+    const message = `The folder of the database ${this.place} was removed or replaced. If its disk is not mounted, mount it.`;
+    throw new DatabaseFault('unreachable', message);
   }
 
   faultOf(error: unknown): DatabaseFault | undefined {
