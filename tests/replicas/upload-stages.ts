@@ -14,8 +14,11 @@ import { type Stage, startReplicas } from './stage.ts';
 export interface UploadStage extends Pick<Stage, 'port' | 'replicas' | 'nginx'> {
   /** Returns the rows of uploads. */
   uploads(): Promise<readonly { readonly id: string; readonly isFinished: boolean }[]>;
-  /** Waits until nothing of an upload remains: no temporary files, objects, parts or rows with content. */
-  untilClean(): Promise<void>;
+  /**
+   * Waits until nothing of an upload remains: no temporary files, objects, parts or rows with content. A replica that is killed
+   * between beginning a multipart upload and recording it leaves one without parts, so at most `kills` of these can remain.
+   */
+  untilClean(kills: number): Promise<void>;
 }
 
 type Settings = Readonly<Record<string, string>>;
@@ -34,13 +37,14 @@ export async function openUploadsToBucket(owner: Owner, more: Settings = {}): Pr
   const bucket = await createBucket();
   atEnd(owner, () => bucket.remove());
   const settings = { ...settingsOf(bucket), ...more };
-  return openStage(owner, settings, async () => {
-    // A replica that is killed between beginning a multipart upload and recording it leaves one without parts.
+  return openStage(owner, settings, async (kills) => {
     let parts: readonly string[] = [];
     await until(
       () => `no part of an upload remains: ${parts.join(', ')}`,
       async () => (parts = await bucket.openParts()).length === 0,
     );
+    const open = await bucket.openUploads();
+    assert.ok(open.length <= kills, `${kills} kills, and these multipart uploads remain: ${open.join(', ')}`);
     const own = (await bucket.keys()).filter((key) => key.startsWith('.holdall/uploads/'));
     assert.deepEqual(own, []);
   });
@@ -56,7 +60,7 @@ export async function openUploadsToBranch(owner: Owner, more: Settings = {}): Pr
 async function openStage(
   owner: Owner,
   settings: Settings,
-  untilStoreIsClean: () => Promise<void>,
+  untilStoreIsClean: (kills: number) => Promise<void>,
 ): Promise<UploadStage> {
   const postgres = await startPostgres();
   atEnd(owner, () => postgres.stop());
@@ -78,8 +82,8 @@ async function openStage(
       const rows = await postgres.query(database, 'select id, etag from uploads');
       return rows.map(({ id, etag }) => ({ id: String(id), isFinished: etag !== null }));
     },
-    async untilClean() {
-      await untilStoreIsClean();
+    async untilClean(kills) {
+      await untilStoreIsClean(kills);
       for (const table of ['upload_contents', 'upload_chunks']) {
         assert.deepEqual(await postgres.query(database, `select upload_id from ${table}`), [], table);
       }

@@ -106,7 +106,7 @@ export async function uploadUnderFaults(owner: Owner, stage: UploadStage, trial:
     const { status } = await fetch(url, { method: 'DELETE', headers: { 'tus-resumable': '1.0.0' } });
     assert.equal(status, 204);
   }
-  await stage.untilClean();
+  await stage.untilClean(kills);
   assert.deepEqual(
     stage.replicas.flatMap((replica) => replica.faults()),
     [],

@@ -12,7 +12,8 @@ import { openS3 } from '../../src/stores/s3/s3.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { errorResponse, firstOf } from '../../testing/servers/s3-proxy.ts';
+import { errorResponse, firstOf, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { until } from '../../testing/until.ts';
 import { file, ofKind, plant, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { append, assertOnly, assertStored, begin, commit, open, PART } from './s3-uploading.ts';
@@ -44,6 +45,26 @@ describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, ()
       assert.deepEqual(await bucket.openUploads(), []);
     });
   }
+
+  it('has no parts in a multipart upload that a paused process has begun and not recorded', async (t) => {
+    const { store, proxy, bucket, other } = await openTwo(t);
+    const bytes = randomBytes(PART + 10);
+    await begin(store, { size: bytes.length });
+    const continued = Promise.withResolvers<undefined>();
+    const isRecord = ({ operation, key }: S3Request) => operation === 'PutObject' && key !== 'a';
+    proxy.forget();
+    proxy.intercept((request) => (isRecord(request) ? continued.promise : undefined));
+    const paused = assert.rejects(append(store, bytes), { code: 'upload-in-use' });
+    await until('the process sends the record', () => proxy.requests.some(isRecord));
+    await append(other, bytes);
+    await commit(other);
+    await assertStored(other, bytes);
+    // A killed process leaves it. A paused one aborts it when it continues.
+    assert.deepEqual([await bucket.openUploads(), await bucket.openParts()], [['a'], []]);
+    continued.resolve(undefined);
+    await paused;
+    assert.deepEqual(await bucket.openUploads(), []);
+  });
 
   it('below the size of a part sends its file in one request', async (t) => {
     const { store, proxy } = await openProxied(t);
