@@ -21,8 +21,8 @@ export class MoveRecords {
 
   /**
    * Records a move. `move` identifies its file, source and destination. Resolves to whether a record of it exists already:
-   * the move was interrupted, or another request makes it. On a full disk, a move needs no record: only an interruption could
-   * leave both names then.
+   * the move was interrupted, or another request makes it. On a full disk, resolves to false without a record, so
+   * that files can be moved there: an interrupted move is then not completed.
    */
   async add(move: readonly string[]): Promise<boolean> {
     const create = async () => {

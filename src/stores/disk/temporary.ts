@@ -193,7 +193,7 @@ async function processScope(): Promise<string> {
   return `${hostname()}-${bootId.trim().slice(0, 8)}-${pidNamespace.replace(/\D/g, '')}`;
 }
 
-/** Returns a new name that identifies this process as its owner. `prefix`: that of the part after the owner. */
+/** Returns a new name that identifies this process as its owner. `prefix`: the start of the part after the owner. */
 const ownedName = (scope: string, prefix = ''): string => `${scope}~${process.pid}~${prefix}${randomUUID()}`;
 
 interface SweepOptions {
@@ -220,7 +220,7 @@ async function sweep(parent: string, { root, scope, recovered, log }: SweepOptio
   }
 }
 
-/** Returns the paths of files that an ended process had moved away from their path. `name` is that of its folder, or of such a file. */
+/** Returns the files that an ended process had moved away from their paths. `name`: the name of its folder, or of such a file. */
 async function movedIn(parent: string, name: string): Promise<readonly string[]> {
   const path = join(parent, name);
   if (name.split('~').at(-1)?.startsWith(MOVED_PREFIX)) return [path];

@@ -126,7 +126,10 @@ export class DiskTrash {
     await this.release(id);
   }
 
-  /** Removes the record of an item whose content has left the trash. One that remains makes no item, so it fails nothing. */
+  /**
+   * Removes the record of an item whose content has left the trash. Only logs a failure, because a record without content is
+   * no item.
+   */
   async release(id: KeptId): Promise<void> {
     await rm(this.#records.pathOf(id), { force: true }).catch((error: unknown) =>
       this.#log.warn('The record of an item that left the trash could not be removed.', { id, err: error }),

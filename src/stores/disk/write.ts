@@ -209,7 +209,7 @@ export class DiskWriter {
     try {
       const present = await findFile(folder, file);
       if (present && isSameInode(present, staged.stats)) {
-        // An interrupted attempt has given the staged file its name, which was free.
+        // An interrupted attempt has already given the staged file this name, which was free then.
         await rm(staged.path, { force: true });
         await folder.sync();
         onOutcome?.({ replaced: false });
